@@ -1,7 +1,12 @@
 use std::path::PathBuf;
 
 use super::{
-    fitting::Fitted, interrupt, original::Original, phases::Phase, rand::CRand, settings::Settings,
+    fitting::Fitted,
+    interrupt,
+    phases::Phase,
+    rand::CRand,
+    settings::Settings,
+    watch::{Original, Watch, cpu_ns},
 };
 use crate::{
     fault::Fault,
@@ -19,17 +24,60 @@ pub(super) struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    pub(super) fn run(
+    /// Times `work` on what was prepared, and lets go of what it gives back behind it; gives whether
+    /// all went well. A fault of the preparation is the phase's.
+    pub(super) fn run<T, U>(
         &mut self,
         phase: Phase,
-        work: impl FnOnce(&mut PhaseBench, &mut Original) -> Result<Done, Fault>,
+        prepared: Result<T, Fault>,
+        work: impl FnOnce(T, &mut Watch) -> Result<(Done, U), Fault>,
     ) -> Result<bool, Fault> {
-        let mut original = Original::default();
-        let spec = phase.spec(self.settings);
-        let ran = self.runner.run_or_tell(&spec, |bench| work(bench, &mut original))?;
+        self.run_checked(phase, prepared, work, |_| Ok(0))
+    }
+
+    /// `check` gives how much it has compared.
+    pub(super) fn run_checked<T, U>(
+        &mut self,
+        phase: Phase,
+        prepared: Result<T, Fault>,
+        work: impl FnOnce(T, &mut Watch) -> Result<(Done, U), Fault>,
+        check: impl FnOnce(U) -> Result<u64, Fault>,
+    ) -> Result<bool, Fault> {
+        let kinds = phase.kinds(self.settings);
+        let mut checked = 0;
+        let ran = self.run_threads(phase, |bench| {
+            let prepared = prepared?;
+            bench.span_begins();
+            let before_ns = cpu_ns();
+            let mut watch = Watch::new(bench, &kinds);
+            let (done, left) = work(prepared, &mut watch)?;
+            let original = Original { cpu_ns: cpu_ns() - before_ns, ..watch.original };
+            bench.span_ends();
+            checked = check(left)?;
+            Ok((done, original))
+        })?;
+        self.checked += checked;
+        Ok(ran)
+    }
+
+    /// For work that splits its bench.
+    pub(super) fn run_threads(
+        &mut self,
+        phase: Phase,
+        work: impl FnOnce(&mut PhaseBench) -> Result<(Done, Original), Fault>,
+    ) -> Result<bool, Fault> {
+        let mut found = None;
+        let ran = self.runner.run_or_tell(&phase.spec(self.settings), |bench| {
+            let (done, original) = work(bench)?;
+            found = Some(original);
+            Ok(done)
+        })?;
         interrupt::check()?;
-        if ran {
-            original.tell(self.runner);
+        let last = self.runner.phases().last().map(|phase| phase.elapsed_ns);
+        if let (true, Some(original), Some(elapsed_ns)) = (ran, found, last) {
+            self.runner.value_last("latency_max_ns", original.slowest_ns as f64);
+            let percent = 100.0 * original.cpu_ns as f64 / elapsed_ns.max(1) as f64;
+            self.runner.value_last("cpu_percent_original", percent.trunc());
         }
         Ok(ran)
     }
@@ -39,6 +87,10 @@ impl Lane<'_> {
         self.make_cold(phase, &[])?;
         self.runner.skip(&phase.spec(self.settings), reason)?;
         interrupt::check()
+    }
+
+    pub(super) fn skip_all(&mut self, phases: &[Phase], reason: &str) -> Result<(), Fault> {
+        phases.iter().try_for_each(|phase| self.skip(*phase, reason))
     }
 
     pub(super) fn make_cold(
@@ -51,17 +103,5 @@ impl Lane<'_> {
         }
         interrupt::check()?;
         self.runner.make_cold(files).map(Some)
-    }
-
-    pub(super) fn tell_residency(&mut self, residency: Option<Residency>) {
-        let Some(residency) = residency else { return };
-        self.runner.value_last("resident_share", residency.share());
-        if residency.total_bytes == 0 {
-            self.runner.flag_last("not-cold", "there was nothing to look at");
-        } else if !residency.is_cold() {
-            let percent = 100.0 * residency.share();
-            let text = format!("{percent:.0} % of the file were still in memory");
-            self.runner.flag_last("not-cold", text);
-        }
     }
 }

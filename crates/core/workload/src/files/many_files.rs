@@ -1,28 +1,30 @@
 //! Creating and deleting end with a sync that their time holds (`sync_after`); making and, in the
 //! beginning, opening the directories is not timed, removing them is.
 
+use std::{ffi::CStr, mem::MaybeUninit};
+
+use rustix::fs::{RawDir, SeekFrom};
+
 use super::{
-    calls::Folder,
+    calls::{Folder, close, fault},
     creating, deleting,
     lane::Lane,
     looking,
     names::{Layout, Names},
-    original::{Original, cpu_ns},
-    phases::Phase,
+    phases::{Kind, Phase},
     settings::{Settings, Small, SyncAfter},
     small_content::SmallContent,
     tree::Tree,
+    watch::Watch,
 };
-use crate::{
-    fault::Fault,
-    phase::{Done, PhaseBench},
-};
+use crate::fault::Fault;
 
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
-    let asked = Phase::asked(lane.settings);
-    if asked.contains(&Phase::SeqCreate) {
-        run_set(lane, Layout::Sequential)?;
-        run_set(lane, Layout::Random)?;
+    if lane.settings.spread.files > 0 {
+        let ordered = [Phase::SeqCreate, Phase::SeqStat, Phase::SeqDelete];
+        run_set(lane, Layout::Sequential, ordered)?;
+        let random = [Phase::RanCreate, Phase::RanStat, Phase::RanDelete];
+        run_set(lane, Layout::Random, random)?;
     }
     Ok(())
 }
@@ -33,10 +35,20 @@ pub(super) struct Set {
     pub(super) content: SmallContent,
 }
 
+/// Of a set that is open.
+pub(super) type Parts<'a> = (&'a Names, &'a mut Tree, &'a mut SmallContent);
+
 impl Set {
-    pub(super) fn tree(&mut self) -> Result<&mut Tree, Fault> {
+    pub(super) fn with(&mut self, tree: Result<Tree, Fault>) -> Result<Parts<'_>, Fault> {
+        self.tree = Some(tree?);
+        self.parts()
+    }
+
+    pub(super) fn parts(&mut self) -> Result<Parts<'_>, Fault> {
         let missing = || Fault::Failed { reason: "the directory of the files was not made".into() };
-        self.tree.as_mut().ok_or_else(missing)
+        let tree = self.tree.as_mut().ok_or_else(missing)?;
+        tree.open()?;
+        Ok((&self.names, tree, &mut self.content))
     }
 }
 
@@ -49,8 +61,7 @@ impl Drop for Set {
     }
 }
 
-fn run_set(lane: &mut Lane, layout: Layout) -> Result<(), Fault> {
-    let phases = phases(layout);
+fn run_set(lane: &mut Lane, layout: Layout, phases: [Phase; 3]) -> Result<(), Fault> {
     let names = Names::draw(layout, lane.settings.spread, &mut lane.stream);
     let mut set = Set { names, tree: None, content: SmallContent::new(lane.settings) };
     if let Some(reason) = lane.fitted.reason(phases[0]) {
@@ -59,43 +70,20 @@ fn run_set(lane: &mut Lane, layout: Layout) -> Result<(), Fault> {
         if matches!(lane.settings.small, Small::Bytes(sizes) if !sizes.are_zero()) {
             lane.stream.skip(set.names.count());
         }
-        return phases.iter().try_for_each(|phase| lane.skip(*phase, &reason));
+        return lane.skip_all(&phases, &reason);
     }
     if !creating::run(lane, phases[0], &mut set)? {
-        let reason = format!("{} failed", phases[0].word());
-        return phases[1..].iter().try_for_each(|phase| lane.skip(*phase, &reason));
+        return lane.skip_all(&phases[1..], &format!("{} failed", phases[0].word()));
     }
-    shuffle(lane, &mut set, layout);
+    let shuffle = |lane: &mut Lane, set: &mut Set| {
+        if layout == Layout::Random {
+            set.names.shuffle(&mut lane.stream);
+        }
+    };
+    shuffle(lane, &mut set);
     looking::run(lane, phases[1], &mut set)?;
-    shuffle(lane, &mut set, layout);
-    deleting::run(lane, phases[2], &mut set)?;
-    Ok(())
-}
-
-fn phases(layout: Layout) -> [Phase; 3] {
-    match layout {
-        Layout::Sequential => [Phase::SeqCreate, Phase::SeqStat, Phase::SeqDelete],
-        Layout::Random => [Phase::RanCreate, Phase::RanStat, Phase::RanDelete],
-    }
-}
-
-fn shuffle(lane: &mut Lane, set: &mut Set, layout: Layout) {
-    if layout == Layout::Random {
-        set.names.shuffle(&mut lane.stream);
-    }
-}
-
-pub(super) fn timed(
-    bench: &mut PhaseBench,
-    original: &mut Original,
-    work: impl FnOnce(&mut PhaseBench, &mut Original) -> Result<Done, Fault>,
-) -> Result<Done, Fault> {
-    bench.span_begins();
-    let before_ns = cpu_ns();
-    let done = work(bench, original)?;
-    original.cpu_ns = cpu_ns() - before_ns;
-    bench.span_ends();
-    Ok(done)
+    shuffle(lane, &mut set);
+    deleting::run(lane, phases[2], &mut set)
 }
 
 pub(super) fn sync_after(settings: &Settings, folder: &Folder) -> Result<(), Fault> {
@@ -106,5 +94,40 @@ pub(super) fn sync_after(settings: &Settings, folder: &Folder) -> Result<(), Fau
             rustix::fs::sync();
             Ok(())
         }
+    }
+}
+
+/// Memory for the entries of one readdir call, as in the C library.
+const LISTING_BYTES: usize = 32 << 10;
+
+/// Reads a directory along; each call of the kernel is a step of this kind. At its end `again` says
+/// whether it is read once more.
+pub(super) fn along(
+    folder: &Folder,
+    kind: Kind,
+    watch: &mut Watch,
+    mut each: impl FnMut(&CStr, &mut Watch) -> Result<(), Fault>,
+    mut again: impl FnMut() -> bool,
+) -> Result<(), Fault> {
+    let listing = folder.listing()?;
+    loop {
+        let mut memory = [MaybeUninit::uninit(); LISTING_BYTES];
+        let mut entries = RawDir::new(&listing, &mut memory);
+        loop {
+            let is_call = entries.is_buffer_empty();
+            if is_call {
+                watch.begin();
+            }
+            let Some(entry) = entries.next() else { break };
+            let entry = entry.map_err(fault("readdir", &folder.path))?;
+            if is_call {
+                watch.step(kind);
+            }
+            each(entry.file_name(), watch)?;
+        }
+        if !again() {
+            return close(listing, &folder.path);
+        }
+        rustix::fs::seek(&listing, SeekFrom::Start(0)).map_err(fault("seek", &folder.path))?;
     }
 }

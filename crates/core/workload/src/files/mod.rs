@@ -10,17 +10,14 @@ mod creating;
 mod deleting;
 mod fitting;
 mod foreseen;
-mod further;
 mod interrupt;
 mod lane;
-mod laps;
 mod limits;
 mod looking;
 mod many_files;
 mod names;
 mod new_names;
 mod one_file;
-mod original;
 mod params;
 mod phases;
 mod probing;
@@ -37,6 +34,7 @@ mod small_content;
 mod spread;
 mod tickets;
 mod tree;
+mod watch;
 
 use pickfs_record::Durability;
 

@@ -27,150 +27,133 @@ pub(super) enum Phase {
 
 use Phase::*;
 
-const ONE_FILE: &[Phase] = &[CharWrite, BlockWrite, Rewrite, CharRead, BlockRead, Seeks];
-const MANY_FILES: &[Phase] = &[SeqCreate, SeqStat, SeqDelete, RanCreate, RanStat, RanDelete];
-const FURTHER: &[Phase] = &[MakeDirectories, ReadDirectory, Rename, Link, SyncDirectory, SafeSave];
+/// Phase, name, suite, unit, whether it reads and may be made cold, whether its impact is high.
+type Row = (Phase, &'static str, &'static str, WorkUnit, bool, bool);
+
+/// In the order in which they run.
+const ROWS: [Row; 18] = [
+    (CharWrite, "char write", ONE_FILE, WorkUnit::Bytes, false, false),
+    (BlockWrite, "block write", ONE_FILE, WorkUnit::Bytes, false, true),
+    (Rewrite, "rewrite", ONE_FILE, WorkUnit::Bytes, true, false),
+    (CharRead, "char read", ONE_FILE, WorkUnit::Bytes, true, false),
+    (BlockRead, "block read", ONE_FILE, WorkUnit::Bytes, true, true),
+    (Seeks, "seeks", ONE_FILE, WorkUnit::Seeks, true, true),
+    (SeqCreate, "seq create", "sequential files", WorkUnit::Files, false, true),
+    (SeqStat, "seq stat", "sequential files", WorkUnit::Files, true, false),
+    (SeqDelete, "seq delete", "sequential files", WorkUnit::Files, false, true),
+    (RanCreate, "ran create", "random files", WorkUnit::Files, false, false),
+    (RanStat, "ran stat", "random files", WorkUnit::Files, true, true),
+    (RanDelete, "ran delete", "random files", WorkUnit::Files, false, false),
+    (MakeDirectories, "mkdir", NAMES, WorkUnit::Calls, false, false),
+    (ReadDirectory, "readdir", NAMES, WorkUnit::Files, true, false),
+    (Rename, "rename", NAMES, WorkUnit::Calls, false, false),
+    (Link, "link", NAMES, WorkUnit::Calls, false, false),
+    (SyncDirectory, "fsync directory", DURABLE_NAMES, WorkUnit::Calls, false, false),
+    (SafeSave, "safe save", DURABLE_NAMES, WorkUnit::Files, false, true),
+];
+
+const ONE_FILE: &str = "one file";
+const NAMES: &str = "names";
+const DURABLE_NAMES: &str = "durable names";
 
 impl Phase {
     pub(super) fn asked(settings: &Settings) -> Vec<Phase> {
-        let all = ONE_FILE.iter().chain(MANY_FILES).chain(FURTHER);
-        all.copied().filter(|phase| phase.is_asked(settings)).collect()
+        ROWS.iter().map(|row| row.0).filter(|phase| phase.is_asked(settings)).collect()
     }
 
     fn is_asked(self, settings: &Settings) -> bool {
-        let has_files = settings.spread.files > 0;
-        match self {
-            CharWrite | CharRead => settings.size_bytes > 0 && settings.char_bytes > 0,
-            Seeks => settings.size_bytes > 0 && settings.seeks > 0,
-            BlockWrite | Rewrite | BlockRead => settings.size_bytes > 0,
-            SyncDirectory | SafeSave => settings.has_further && settings.saves > 0,
-            phase if FURTHER.contains(&phase) => settings.has_further && has_files,
+        let (has_file, has_files) = (settings.size_bytes > 0, settings.spread.files > 0);
+        match (self, self.row().2) {
+            (CharWrite | CharRead, _) => has_file && settings.char_bytes > 0,
+            (Seeks, _) => has_file && settings.seeks > 0,
+            (_, ONE_FILE) => has_file,
+            (_, NAMES) => settings.has_further && has_files,
+            (_, DURABLE_NAMES) => settings.has_further && settings.saves > 0,
             _ => has_files,
         }
     }
 
+    fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
     pub(super) fn is_on_one_file(self) -> bool {
-        ONE_FILE.contains(&self)
+        self.row().2 == ONE_FILE
     }
 
     pub(super) fn word(self) -> &'static str {
-        match self {
-            CharWrite => "char write",
-            BlockWrite => "block write",
-            Rewrite => "rewrite",
-            CharRead => "char read",
-            BlockRead => "block read",
-            Seeks => "seeks",
-            SeqCreate => "seq create",
-            SeqStat => "seq stat",
-            SeqDelete => "seq delete",
-            RanCreate => "ran create",
-            RanStat => "ran stat",
-            RanDelete => "ran delete",
-            MakeDirectories => "mkdir",
-            ReadDirectory => "readdir",
-            Rename => "rename",
-            Link => "link",
-            SyncDirectory => "fsync directory",
-            SafeSave => "safe save",
-        }
-    }
-
-    fn suite(self) -> &'static str {
-        match self {
-            CharWrite | BlockWrite | Rewrite | CharRead | BlockRead | Seeks => "one file",
-            SeqCreate | SeqStat | SeqDelete => "sequential files",
-            RanCreate | RanStat | RanDelete => "random files",
-            MakeDirectories | ReadDirectory | Rename | Link => "names",
-            SyncDirectory | SafeSave => "durable names",
-        }
+        self.row().1
     }
 
     pub(super) fn is_cold(self, settings: &Settings) -> bool {
-        settings.is_cold && self.reads()
-    }
-
-    fn reads(self) -> bool {
-        matches!(self, Rewrite | CharRead | BlockRead | Seeks | SeqStat | RanStat | ReadDirectory)
-    }
-
-    fn is_high_impact(self) -> bool {
-        matches!(self, BlockWrite | BlockRead | Seeks | SeqCreate | RanStat | SeqDelete | SafeSave)
+        settings.is_cold && self.row().4
     }
 
     pub(super) fn kinds(self, settings: &Settings) -> Vec<Kind> {
-        let sync_block = settings.fsync_each_block.then_some(Kind::Fsync);
-        let update_sync = settings.fsync_updates.then_some(Kind::Fsync);
-        match self {
-            BlockWrite => [Kind::Write].into_iter().chain(sync_block).collect(),
-            Rewrite => [Kind::Read, Kind::Write].into_iter().chain(sync_block).collect(),
-            Seeks => [Kind::Read, Kind::Update].into_iter().chain(update_sync).collect(),
-            SeqCreate | RanCreate => create_kinds(settings),
-            SeqStat | RanStat => stat_kinds(self, settings),
-            SeqDelete | RanDelete => delete_kinds(self, settings),
-            SyncDirectory => vec![Kind::Create, Kind::FsyncDirectory],
-            SafeSave => save_kinds(settings),
+        let bytes = match settings.small {
+            Small::Bytes(sizes) => Some(!sizes.are_zero()),
+            _ => None,
+        };
+        let (creates, deletes) = (settings.fsync_creates, settings.fsync_deletes);
+        let kinds = match self {
+            BlockWrite => vec![(Kind::Write, true), (Kind::Fsync, settings.fsync_each_block)],
+            Rewrite => vec![
+                (Kind::Read, true),
+                (Kind::Write, true),
+                (Kind::Fsync, settings.fsync_each_block),
+            ],
+            Seeks => vec![
+                (Kind::Read, true),
+                (Kind::Update, true),
+                (Kind::Fsync, settings.fsync_updates),
+            ],
+            SeqCreate | RanCreate => vec![
+                (Kind::Create, bytes.is_some()),
+                (Kind::Link, settings.small == Small::HardLinks),
+                (Kind::SymbolicLink, settings.small == Small::SymbolicLinks),
+                (Kind::Write, bytes == Some(true)),
+                (Kind::Fsync, bytes.is_some() && creates.file),
+                (Kind::FsyncDirectory, creates.directory),
+                (Kind::Close, bytes.is_some()),
+            ],
+            SeqStat | RanStat => vec![
+                (Kind::Readdir, self == SeqStat),
+                (Kind::Stat, true),
+                (Kind::Read, bytes == Some(true)),
+            ],
+            SeqDelete | RanDelete => vec![
+                (Kind::Readdir, self == SeqDelete),
+                (Kind::Unlink, true),
+                (Kind::FsyncDirectory, deletes.directory),
+            ],
+            SyncDirectory => vec![(Kind::Create, true), (Kind::FsyncDirectory, true)],
+            SafeSave => vec![
+                (Kind::Whole, true),
+                (Kind::Write, true),
+                (Kind::Fsync, true),
+                (Kind::Close, true),
+                (Kind::Rename, true),
+                (Kind::FsyncDirectory, settings.save_syncs_directory),
+            ],
             CharWrite | CharRead | BlockRead | MakeDirectories | ReadDirectory | Rename | Link => {
-                vec![Kind::Whole]
+                vec![(Kind::Whole, true)]
             }
-        }
+        };
+        kinds.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
     }
 
     pub(super) fn spec(self, settings: &Settings) -> PhaseSpec {
-        let kinds = self.kinds(settings);
-        let words = |kinds: Vec<Kind>| kinds.into_iter().map(|kind| kind.word().to_owned());
-        let unit = match self {
-            CharWrite | BlockWrite | Rewrite | CharRead | BlockRead => WorkUnit::Bytes,
-            Seeks => WorkUnit::Seeks,
-            MakeDirectories | Rename | Link | SyncDirectory => WorkUnit::Calls,
-            _ => WorkUnit::Files,
-        };
-        let mut spec = PhaseSpec::new(self.word(), self.suite(), unit);
+        let (_, word, suite, unit, _, is_high_impact) = *self.row();
+        let mut spec = PhaseSpec::new(word, suite, unit);
         spec.record.heat = self.is_cold(settings).then_some(Heat::Cold);
-        spec.record.is_high_impact = self.is_high_impact();
+        spec.record.is_high_impact = is_high_impact;
         spec.record.threads = if self == Seeks { settings.seekers } else { 1 };
+        let kinds = self.kinds(settings);
         if kinds.len() > 1 {
-            spec.kinds = words(kinds).collect();
+            spec.kinds = kinds.into_iter().map(|kind| KINDS[kind as usize].to_owned()).collect();
         }
         spec
     }
-}
-
-fn create_kinds(settings: &Settings) -> Vec<Kind> {
-    let (first, writes, closes) = match settings.small {
-        Small::Bytes(sizes) => (Kind::Create, !sizes.are_zero(), true),
-        Small::HardLinks => (Kind::Link, false, false),
-        Small::SymbolicLinks => (Kind::SymbolicLink, false, false),
-    };
-    let kinds = [
-        (first, true),
-        (Kind::Write, writes),
-        (Kind::Fsync, closes && settings.fsync_creates.file),
-        (Kind::FsyncDirectory, settings.fsync_creates.directory),
-        (Kind::Close, closes),
-    ];
-    kinds.into_iter().filter_map(|(kind, is_there)| is_there.then_some(kind)).collect()
-}
-
-fn stat_kinds(phase: Phase, settings: &Settings) -> Vec<Kind> {
-    let reads = matches!(settings.small, Small::Bytes(sizes) if !sizes.are_zero());
-    let kinds = [(Kind::Readdir, phase == SeqStat), (Kind::Stat, true), (Kind::Read, reads)];
-    kinds.into_iter().filter_map(|(kind, is_there)| is_there.then_some(kind)).collect()
-}
-
-fn delete_kinds(phase: Phase, settings: &Settings) -> Vec<Kind> {
-    let kinds = [
-        (Kind::Readdir, phase == SeqDelete),
-        (Kind::Unlink, true),
-        (Kind::FsyncDirectory, settings.fsync_deletes.directory),
-    ];
-    kinds.into_iter().filter_map(|(kind, is_there)| is_there.then_some(kind)).collect()
-}
-
-fn save_kinds(settings: &Settings) -> Vec<Kind> {
-    let directory = settings.save_syncs_directory.then_some(Kind::FsyncDirectory);
-    let file = [Kind::Whole, Kind::Write, Kind::Fsync, Kind::Close, Kind::Rename];
-    file.into_iter().chain(directory).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,27 +175,25 @@ pub(super) enum Kind {
     Rename,
 }
 
+const KINDS: [&str; Kind::COUNT] = [
+    "save",
+    "create",
+    "link",
+    "symlink",
+    "write",
+    "read",
+    "update",
+    "fsync",
+    "fsync directory",
+    "close",
+    "readdir",
+    "stat",
+    "unlink",
+    "rename",
+];
+
 impl Kind {
     pub(super) const COUNT: usize = Kind::Rename as usize + 1;
-
-    fn word(self) -> &'static str {
-        match self {
-            Kind::Whole => "save",
-            Kind::Create => "create",
-            Kind::Link => "link",
-            Kind::SymbolicLink => "symlink",
-            Kind::Write => "write",
-            Kind::Read => "read",
-            Kind::Update => "update",
-            Kind::Fsync => "fsync",
-            Kind::FsyncDirectory => "fsync directory",
-            Kind::Close => "close",
-            Kind::Readdir => "readdir",
-            Kind::Stat => "stat",
-            Kind::Unlink => "unlink",
-            Kind::Rename => "rename",
-        }
-    }
 }
 
 #[cfg(test)]
@@ -239,6 +220,11 @@ mod tests {
              seq delete, ran create, ran stat, ran delete"
         );
         assert_eq!(Phase::asked(&settings(json!({}))).len(), 18);
+    }
+
+    #[test]
+    fn each_phase_has_its_row() {
+        assert!(ROWS.iter().enumerate().all(|(at, row)| row.0 as usize == at));
     }
 
     #[test]

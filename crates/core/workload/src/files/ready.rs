@@ -2,11 +2,12 @@ use std::path::{Path, PathBuf};
 
 use super::{
     fitting::{self, Fitted},
-    further, interrupt,
+    interrupt,
     lane::Lane,
-    many_files, one_file,
+    many_files, new_names, one_file,
     phases::Phase,
     rand::CRand,
+    renaming, saving,
     settings::Settings,
 };
 use crate::{
@@ -42,7 +43,15 @@ impl Ready {
         };
         one_file::run(&mut lane)?;
         many_files::run(&mut lane)?;
-        further::run(&mut lane)?;
+        let (settings, has_files) = (&self.settings, self.settings.spread.files > 0);
+        if settings.has_further && has_files {
+            new_names::make_directories(&mut lane)?;
+            renaming::run(&mut lane)?;
+        }
+        if settings.has_further && settings.saves > 0 {
+            new_names::sync_directory(&mut lane)?;
+            saving::run(&mut lane)?;
+        }
         self.checked = lane.checked;
         Ok(())
     }

@@ -8,19 +8,14 @@ use std::{ffi::CString, os::fd::AsFd};
 use super::{
     calls::{close, fault_of, fsync, read_full, write_all},
     content::noise,
-    interrupt,
     lane::Lane,
-    laps::Places,
-    many_files::timed,
     phases::{Kind, Phase},
     settings::Settings,
     spread::Spread,
     tree::Tree,
+    watch::Watch,
 };
-use crate::{
-    fault::Fault,
-    phase::{Done, PhaseBench},
-};
+use crate::{fault::Fault, phase::Done};
 
 const DOCUMENTS: u32 = 64;
 const STAMP_BYTES: usize = 4;
@@ -28,29 +23,19 @@ const STAMP_BYTES: usize = 4;
 pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     let settings = lane.settings;
     let desk = Desk::new(lane);
-    let mut kept = None;
-    let mut checked = 0;
-    lane.run(Phase::SafeSave, |bench, original| {
-        let desk = kept.insert(desk?);
-        let done = timed(bench, original, |bench, original| {
-            for number in 0..settings.saves {
-                original.note(desk.save(settings, number, bench)?);
-                interrupt::check()?;
-            }
-            let real_bytes = u64::from(settings.saves) * settings.save_bytes as u64;
-            Ok(Done { work: f64::from(settings.saves), real_bytes })
-        })?;
-        checked = desk.check(settings)?;
-        Ok(done)
-    })?;
-    lane.checked += checked;
-    Ok(())
+    let save = |mut desk: Desk, watch: &mut Watch| {
+        for number in 0..settings.saves {
+            desk.save(settings, number, watch)?;
+        }
+        let real_bytes = u64::from(settings.saves) * settings.save_bytes as u64;
+        Ok((Done { work: f64::from(settings.saves), real_bytes }, desk))
+    };
+    lane.run_checked(Phase::SafeSave, desk, save, |mut desk| desk.check(settings)).map(drop)
 }
 
 struct Desk {
     tree: Tree,
     bytes: Vec<u8>,
-    places: Places,
     begun: u32,
 }
 
@@ -59,38 +44,32 @@ impl Desk {
         let settings = lane.settings;
         let length = settings.save_bytes.next_multiple_of(8);
         let bytes = noise(length, u64::from(settings.seed))[..settings.save_bytes].to_vec();
-        let places = Places::of(&Phase::SafeSave.kinds(settings));
         let tree = Tree::make(lane.runner.directory(), Spread::new(0, 1))?;
-        Ok(Desk { tree, bytes, places, begun: 0 })
+        Ok(Desk { tree, bytes, begun: 0 })
     }
 
-    fn save(
-        &mut self,
-        settings: &Settings,
-        number: u32,
-        bench: &mut PhaseBench,
-    ) -> Result<u64, Fault> {
+    fn save(&mut self, settings: &Settings, number: u32, watch: &mut Watch) -> Result<(), Fault> {
         let (new, document) = (new_name(number), document_name(number));
         stamp(&mut self.bytes, number);
         self.begun = number + 1;
-        let (places, folder) = (self.places, self.tree.top());
+        let folder = self.tree.top();
         let of_new = |fault| fault_of(fault, &new);
-        let start_ns = bench.now_ns();
+        watch.begin();
         let file = folder.create(&new)?;
         write_all(file.as_fd(), &self.bytes, &folder.path).map_err(&of_new)?;
-        let written_ns = places.until_now(bench, Kind::Write, start_ns, 0);
+        watch.step(Kind::Write);
         fsync(file.as_fd(), &folder.path).map_err(&of_new)?;
-        let synced_ns = places.until_now(bench, Kind::Fsync, written_ns, 0);
+        watch.step(Kind::Fsync);
         close(file, &folder.path).map_err(&of_new)?;
-        let closed_ns = places.until_now(bench, Kind::Close, synced_ns, 0);
+        watch.step(Kind::Close);
         folder.rename(&new, &document)?;
-        let mut end_ns = places.until_now(bench, Kind::Rename, closed_ns, 0);
+        watch.step(Kind::Rename);
         if settings.save_syncs_directory {
             folder.fsync()?;
-            end_ns = places.until_now(bench, Kind::FsyncDirectory, end_ns, 0);
+            watch.step(Kind::FsyncDirectory);
         }
-        places.lap(bench, Kind::Whole, (start_ns, end_ns), 0);
-        Ok(end_ns - start_ns)
+        watch.whole();
+        watch.done(0)
     }
 
     fn check(&mut self, settings: &Settings) -> Result<u64, Fault> {

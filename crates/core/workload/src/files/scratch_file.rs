@@ -1,10 +1,7 @@
 //! The one large file: made by us, never in the place of another, and removed only while it is the
 //! same that we made.
 
-use std::{
-    os::fd::OwnedFd,
-    path::{Path, PathBuf},
-};
+use std::{os::fd::OwnedFd, path::PathBuf};
 
 use rustix::fs::{OFlags, fstat, lstat};
 
@@ -20,10 +17,6 @@ pub(super) struct ScratchFile {
 impl ScratchFile {
     pub(super) fn at(path: PathBuf) -> ScratchFile {
         ScratchFile { path, made: None }
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     pub(super) fn create(&mut self, flags: OFlags) -> Result<OwnedFd, Fault> {

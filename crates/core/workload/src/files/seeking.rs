@@ -20,13 +20,11 @@ use super::{
     content::{Content, Expected},
     interrupt,
     lane::Lane,
-    laps::Places,
-    one_file::differs,
-    original::{Original, cpu_ns},
+    one_file::{differs, flag_if},
     phases::{Kind, Phase},
-    scratch_file::ScratchFile,
     settings::{Direct, Settings},
     tickets::{Ticket, Tickets},
+    watch::{Original, Watch, cpu_ns},
 };
 use crate::{
     fault::Fault,
@@ -39,37 +37,31 @@ const CHECK_EVERY: u64 = 16;
 struct Shared<'a> {
     path: &'a Path,
     settings: &'a Settings,
-    content: Option<&'a Content>,
+    content: &'a Content,
     tickets: Tickets,
     /// One of them failed: the others need not go on.
     is_over: AtomicBool,
 }
 
-#[derive(Default)]
 struct Sought {
     original: Original,
     bytes: u64,
     checked: u64,
 }
 
-pub(super) fn run(
-    lane: &mut Lane,
-    file: &mut ScratchFile,
-    content: Option<&Content>,
-) -> Result<bool, Fault> {
+pub(super) fn run(lane: &mut Lane, path: &Path, content: &Content) -> Result<bool, Fault> {
     let settings = lane.settings;
     let tickets = Tickets::draw(settings.seeks, settings.chunks(), &mut lane.stream);
-    let path = file.path();
-    let is_over = AtomicBool::new(false);
-    let shared = Shared { path, settings, content, tickets, is_over };
+    let shared = Shared { path, settings, content, tickets, is_over: AtomicBool::new(false) };
     let mut checked = 0;
-    let ran = lane.run(Phase::Seeks, |bench, original| {
+    let ran = lane.run_threads(Phase::Seeks, |bench| {
         let sought = seek_together(&shared, bench)?;
-        *original = sought.iter().fold(Original::default(), |sum, one| sum.and(one.original));
+        let originals = sought.iter().map(|one| one.original);
         checked = sought.iter().map(|one| one.checked).sum();
         let real_bytes = sought.iter().map(|one| one.bytes).sum();
         let work = f64::from(shared.tickets.count());
-        Ok(Done { work, real_bytes })
+        let nothing = Original { slowest_ns: 0, cpu_ns: 0 };
+        Ok((Done { work, real_bytes }, originals.fold(nothing, Original::and)))
     })?;
     lane.checked += checked;
     Ok(ran)
@@ -106,7 +98,7 @@ fn seek_together(shared: &Shared, bench: &mut PhaseBench) -> Result<Vec<Sought>,
         // All of them are waited for, also behind a failed one.
         let sought: Vec<_> = joined.collect();
         bench.span_ends();
-        sought.into_iter().collect()
+        sought.into_iter().filter_map(Result::transpose).collect()
     })
 }
 
@@ -119,48 +111,33 @@ fn settle(length_ns: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Without a signal it ends at once.
+/// Without a signal it ends at once; one that came too late for a ticket has no span.
 fn seeker(
     shared: &Shared,
-    bench: ThreadBench,
+    mut bench: ThreadBench,
     opened: Sender<()>,
     signal: &Receiver<()>,
-) -> Result<Sought, Fault> {
+) -> Result<Option<Sought>, Fault> {
     // The measuring thread may be pinned; several seekers on one CPU are not what was asked for.
     crate::placement::pin(None)?;
-    let direct = match shared.settings.direct {
-        Direct::All => OFlags::DIRECT,
-        _ => OFlags::empty(),
-    };
+    let direct = flag_if(shared.settings.direct == Direct::All, OFlags::DIRECT);
     let file = open(shared.path, OFlags::RDWR | direct);
     drop(opened);
     if signal.recv().is_err() {
-        return Ok(Sought::default());
+        return Ok(None);
     }
-    let sought = file.and_then(|file| seek_all(shared, file, bench));
-    sought.inspect_err(|_| shared.is_over.store(true, Relaxed))
-}
-
-fn seek_all(shared: &Shared, file: OwnedFd, mut bench: ThreadBench) -> Result<Sought, Fault> {
-    let mut hands = Hands::new(shared);
-    let mut sought = Sought::default();
-    let mut next = shared.tickets.take();
-    let has_work = next.is_some();
-    // A seeker that came too late for a ticket has no span.
-    if has_work {
-        bench.span_begins();
-    }
-    let before_ns = cpu_ns();
-    while let Some(ticket) = next {
-        hands.serve(&file, ticket, &mut bench, &mut sought)?;
-        interrupt::check()?;
-        next = shared.tickets.take().filter(|_| !shared.is_over.load(Relaxed));
-    }
-    fsync_and_close(file, shared.path)?;
-    sought.original.cpu_ns = cpu_ns() - before_ns;
-    if has_work {
-        bench.span_ends();
-    }
+    let sought = file.and_then(|file| {
+        let first = shared.tickets.take();
+        if first.is_some() {
+            bench.span_begins();
+        }
+        let sought = seek_all(shared, file, first, &mut bench)?;
+        if first.is_some() {
+            bench.span_ends();
+        }
+        Ok(sought)
+    });
+    let sought = sought.inspect_err(|_| shared.is_over.store(true, Relaxed))?;
     if shared.settings.is_bonnie {
         // The seeker that ends first removes the file; the others find it gone.
         match rustix::fs::unlink(shared.path) {
@@ -168,89 +145,53 @@ fn seek_all(shared: &Shared, file: OwnedFd, mut bench: ThreadBench) -> Result<So
             removed => removed.map_err(fault("unlink", shared.path))?,
         }
     }
-    Ok(sought)
+    Ok(Some(sought))
 }
 
-struct Hands<'a> {
-    shared: &'a Shared<'a>,
-    places: Places,
-    buffer: AlignedBuffer,
-    expected: Vec<u8>,
-    served: u64,
-}
-
-impl<'a> Hands<'a> {
-    fn new(shared: &'a Shared<'a>) -> Hands<'a> {
-        let chunk_bytes = shared.settings.chunk_bytes;
-        Hands {
-            places: Places::of(&Phase::Seeks.kinds(shared.settings)),
-            buffer: AlignedBuffer::zeroed(chunk_bytes),
-            expected: Vec::with_capacity(chunk_bytes),
-            served: 0,
-            shared,
-        }
-    }
-
-    fn serve(
-        &mut self,
-        file: &OwnedFd,
-        ticket: Ticket,
-        bench: &mut ThreadBench,
-        sought: &mut Sought,
-    ) -> Result<(), Fault> {
-        let chunk_bytes = self.shared.settings.chunk_bytes as u64;
-        let (path, offset_bytes) = (self.shared.path, ticket.chunk * chunk_bytes);
-        let start_ns = bench.now_ns();
+fn seek_all(
+    shared: &Shared,
+    file: OwnedFd,
+    first: Option<Ticket>,
+    bench: &mut ThreadBench,
+) -> Result<Sought, Fault> {
+    let Shared { path, settings, content, .. } = *shared;
+    let mut buffer = AlignedBuffer::zeroed(settings.chunk_bytes);
+    let mut expected = Vec::with_capacity(settings.chunk_bytes);
+    let mut watch = Watch::new(bench, &Phase::Seeks.kinds(settings));
+    let (mut served, mut bytes, mut checked) = (0u64, 0, 0);
+    let before_ns = cpu_ns();
+    let mut next = first;
+    while let Some(ticket) = next {
+        let offset_bytes = ticket.chunk * settings.chunk_bytes as u64;
+        watch.begin();
         seek(file.as_fd(), SeekFrom::Start(offset_bytes), path)?;
-        read_full(file.as_fd(), &mut self.buffer, path)?;
-        let mut end_ns = self.places.until_now(bench, Kind::Read, start_ns, offset_bytes);
-        sought.bytes += chunk_bytes;
-        if self.served % CHECK_EVERY == 0 {
-            self.check(ticket, offset_bytes, sought)?;
+        read_full(file.as_fd(), &mut buffer, path)?;
+        watch.step(Kind::Read);
+        bytes += settings.chunk_bytes as u64;
+        if served % CHECK_EVERY == 0 {
+            let place = content.difference(ticket.chunk, &buffer, Expected::Updated, &mut expected);
+            differs(place, path, offset_bytes)?;
+            checked += 1;
         }
-        self.served += 1;
+        served += 1;
         if ticket.is_update {
-            end_ns += self.update(file, ticket, bench)?;
-            sought.bytes += chunk_bytes;
+            // The chunk is written back with one byte lowered.
+            let place = ticket.chunk as usize & (settings.chunk_bytes - 1);
+            buffer[place] = buffer[place].wrapping_sub(1);
+            watch.begin();
+            seek(file.as_fd(), SeekFrom::Start(offset_bytes), path)?;
+            write_all(file.as_fd(), &buffer, path)?;
+            watch.step(Kind::Update);
+            if settings.fsync_updates {
+                calls::fsync(file.as_fd(), path)?;
+                watch.step(Kind::Fsync);
+            }
+            bytes += settings.chunk_bytes as u64;
         }
-        sought.original.note(end_ns - start_ns);
-        Ok(())
+        watch.done(offset_bytes)?;
+        next = shared.tickets.take().filter(|_| !shared.is_over.load(Relaxed));
     }
-
-    /// Writes the chunk back with one byte lowered; gives the time that it took.
-    fn update(
-        &mut self,
-        file: &OwnedFd,
-        ticket: Ticket,
-        bench: &mut ThreadBench,
-    ) -> Result<u64, Fault> {
-        let settings = self.shared.settings;
-        let (path, chunk_bytes) = (self.shared.path, settings.chunk_bytes);
-        let offset_bytes = ticket.chunk * chunk_bytes as u64;
-        let place = ticket.chunk as usize & (chunk_bytes - 1);
-        self.buffer[place] = self.buffer[place].wrapping_sub(1);
-        let start_ns = bench.now_ns();
-        seek(file.as_fd(), SeekFrom::Start(offset_bytes), path)?;
-        write_all(file.as_fd(), &self.buffer, path)?;
-        let mut end_ns = self.places.until_now(bench, Kind::Update, start_ns, offset_bytes);
-        if settings.fsync_updates {
-            let written_ns = end_ns;
-            calls::fsync(file.as_fd(), path)?;
-            end_ns = self.places.until_now(bench, Kind::Fsync, written_ns, offset_bytes);
-        }
-        Ok(end_ns - start_ns)
-    }
-
-    fn check(
-        &mut self,
-        ticket: Ticket,
-        offset_bytes: u64,
-        sought: &mut Sought,
-    ) -> Result<(), Fault> {
-        let Some(content) = self.shared.content else { return Ok(()) };
-        let (found, expected) = (&self.buffer, &mut self.expected);
-        let place = content.difference(ticket.chunk, found, Expected::Updated, expected);
-        sought.checked += 1;
-        differs(place, self.shared.path, offset_bytes)
-    }
+    fsync_and_close(file, path)?;
+    let original = Original { cpu_ns: cpu_ns() - before_ns, ..watch.original };
+    Ok(Sought { original, bytes, checked })
 }
