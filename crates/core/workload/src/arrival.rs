@@ -3,9 +3,13 @@ use std::path::Path;
 use pickfs_record::Arrival;
 
 use crate::{
+    drive::{Pace, Span},
     fault::Fault,
+    measurement::Measured,
+    null::without_io,
     param::{Param, ParamError, Resolved},
     recording::Recording,
+    workload::Session,
 };
 
 pub const ARRIVAL: Param = param! { "arrival" = Text("fixed"),
@@ -58,7 +62,7 @@ pub fn recording(params: &Resolved) -> Result<Option<Recording>, Fault> {
     }
 }
 
-pub fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
+fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
     let rate_per_s = params.number("rate");
     match params.text("arrival") {
         "poisson" => Arrival::Poisson { rate_per_s },
@@ -77,6 +81,55 @@ pub fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
     }
 }
 
-pub fn spin_below_ns(params: &Resolved) -> u64 {
-    if params.text("wait") == "spin" { u64::MAX } else { 0 }
+/// A warm-up that does not reach its bytes ends this long after twice its shortest length.
+const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
+
+/// When the turns of a trial come, and what clock and machine add to each of them.
+pub struct Schedule {
+    arrival: Arrival,
+    spin_below_ns: u64,
+    no_io: Vec<(&'static str, f64)>,
+}
+
+impl Schedule {
+    /// By the parameters of this module.
+    pub fn of(params: &Resolved, recording: Option<&Recording>) -> Schedule {
+        let spin_below_ns = if params.text("wait") == "spin" { u64::MAX } else { 0 };
+        Schedule::new(arrival(params, recording), spin_below_ns)
+    }
+
+    pub fn new(arrival: Arrival, spin_below_ns: u64) -> Schedule {
+        Schedule { arrival, spin_below_ns, no_io: Vec::new() }
+    }
+
+    pub fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
+        let seed = session.spec.seed ^ u64::from(is_warm_up);
+        Pace::new(self.arrival.clone(), seed, self.spin_below_ns)
+    }
+
+    /// Measures the loop with nothing to do; gives the span of the warm-up.
+    pub fn warm_up(&mut self, session: &Session) -> Result<Span, Fault> {
+        self.no_io = without_io(session, self.pace(session, true))?;
+        let length_ns = session.spec.warmup_ns;
+        let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
+        Ok(Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max, drain_ns: 0 })
+    }
+
+    pub fn count(&self, counts: &[(&str, u64)], measured: &mut Measured) {
+        let counts = counts.iter().map(|(name, count)| (*name, *count as f64));
+        let all = counts.chain(self.no_io.iter().copied());
+        measured.counts.extend(all.map(|(name, value)| (name.to_string(), value)));
+    }
+}
+
+/// A cell off its rate by more than one in a hundred says so, and one that sends as many late.
+pub fn doubt(measured: &Measured, what: &str, late_share: f64) -> Option<String> {
+    let asked_per_s = measured.load.asked_per_s?;
+    let achieved_per_s = measured.load.achieved_per_s;
+    if achieved_per_s < 0.99 * asked_per_s {
+        return Some(format!("off its rate: {achieved_per_s:.0} of {asked_per_s:.0} a second"));
+    }
+    let percent = 100.0 * late_share;
+    (late_share > 0.01)
+        .then(|| format!("{percent:.1} % of the {what} were sent over 1 us after they were due"))
 }

@@ -4,7 +4,7 @@
 use pickfs_record::{Clock, Durability, OpIndex};
 
 use crate::{
-    arrival,
+    arrival::{self, Schedule},
     bench::Bench,
     drive::{Pace, Span, Turn, Work},
     fault::Fault,
@@ -35,7 +35,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     durability: |_| Durability::Nothing,
     prepare: |session| {
         let recording = arrival::recording(&session.params)?;
-        Ok(Box::new(Ready { arrival: arrival::arrival(&session.params, recording.as_ref()) }))
+        Ok(Box::new(Ready(Schedule::of(&session.params, recording.as_ref()))))
     },
     check: arrival::check,
     ..Workload::LOOP
@@ -85,25 +85,22 @@ pub fn without_io(session: &Session, mut pace: Pace) -> Result<Vec<(&'static str
     ])
 }
 
-struct Ready {
-    arrival: pickfs_record::Arrival,
-}
+struct Ready(Schedule);
 
 impl Ready {
-    fn run(&self, session: &Session, length_ns: u64, is_warm_up: bool) -> Result<Measured, Fault> {
-        let spin_below_ns = arrival::spin_below_ns(&session.params);
-        let mut pace = Pace::new(self.arrival.clone(), session.spec.seed, spin_below_ns);
-        session.measurement(is_warm_up).run(&mut Nothing, &mut pace, Span::time(length_ns))
+    fn run(&self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
+        let mut pace = self.0.pace(session, is_warm_up);
+        session.measurement(is_warm_up).run(&mut Nothing, &mut pace, span)
     }
 }
 
 impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
-        Ok(self.run(session, session.spec.warmup_ns, true)?.load.measured_ns)
+        Ok(self.run(session, Span::time(session.spec.warmup_ns), true)?.load.measured_ns)
     }
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
-        self.run(session, session.spec.measure_ns, false)
+        self.run(session, Span::time(session.spec.measure_ns), false)
     }
 
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {

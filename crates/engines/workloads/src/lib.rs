@@ -9,6 +9,7 @@ mod fix;
 mod followers;
 mod hosts;
 mod pair;
+mod pattern;
 mod queue;
 
 use pickfs_workload::Workload;

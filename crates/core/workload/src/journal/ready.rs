@@ -4,7 +4,7 @@ use pickfs_record::{Arrival, MonotonicClock, RecorderOptions, recorder};
 use pickfs_sys::{residency, sigbus::Registration};
 
 use crate::{
-    arrival,
+    arrival::{self, Schedule},
     bench::Bench,
     drive::{Driven, Pace, Span, drive},
     fault::Fault,
@@ -17,13 +17,10 @@ use crate::{
         verify, wear,
     },
     measurement::{Measured, Measurement},
-    null,
     param::Resolved,
     workload::{Prepared, Session},
 };
 
-/// A warm-up that does not reach its bytes ends this long after twice its shortest length.
-const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
 /// The closed loop at the end of a trial writes no more: what follows reads it back.
 const SUSTAINED_BYTES_MAX: u64 = 128 << 20;
 
@@ -32,10 +29,9 @@ pub(super) struct Ready {
     appending: Appending,
     readers: Vec<Reading>,
     neighbour: Option<Neighbour>,
-    arrival: Arrival,
+    schedule: Schedule,
     notes: Vec<String>,
     warm_up: Done,
-    no_io: Vec<(&'static str, f64)>,
     _guard: Option<Registration>,
 }
 
@@ -56,23 +52,17 @@ impl Ready {
         Ok(Ready {
             readers: readers(&appending, &directory, session),
             neighbour: neighbour(&appending, session)?,
-            arrival: arrival::arrival(params, recording.as_ref()),
+            schedule: Schedule::of(params, recording.as_ref()),
             _guard: guard(params, &directory),
             directory,
             appending,
             notes,
             warm_up: Done::default(),
-            no_io: Vec::new(),
         })
     }
 
-    fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
-        let seed = session.spec.seed ^ u64::from(is_warm_up);
-        Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
-    }
-
     fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
-        let mut pace = self.pace(session, is_warm_up);
+        let mut pace = self.schedule.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
         let writer_ops = params::writer_ops(&session.params);
         let writer = Measurement {
@@ -137,9 +127,7 @@ impl Ready {
         if let Some(neighbour) = &self.neighbour {
             counts.push(("neighbour_files", neighbour.files));
         }
-        measured.counts.extend(counts.into_iter().map(|(name, n)| (name.to_string(), n as f64)));
-        let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
-        measured.counts.extend(no_io);
+        self.schedule.count(&counts, measured);
     }
 }
 
@@ -185,10 +173,7 @@ fn guard(params: &Resolved, directory: &std::path::Path) -> Option<Registration>
 
 impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
-        let length_ns = session.spec.warmup_ns;
-        let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
-        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max, drain_ns: 0 };
-        self.no_io = null::without_io(session, self.pace(session, true))?;
+        let span = self.schedule.warm_up(session)?;
         let measured = self.run(session, span, true)?;
         self.warm_up = self.appending.done;
         if self.warm_up.bytes_written < span.bytes {

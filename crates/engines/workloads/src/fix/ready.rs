@@ -17,10 +17,10 @@ use pickfs_pair::{Primary, PrimaryOptions, Waiting};
 use pickfs_queue as queue;
 use pickfs_record::TrialSpec;
 use pickfs_workload::{
-    drive::{Pace, Span},
+    arrival::{self, Schedule},
+    drive::Span,
     fault::Fault,
     measurement::{Measured, Measurement},
-    null,
     workload::{Prepared, Session},
 };
 
@@ -51,7 +51,7 @@ pub(super) struct Ready {
     followers: Followers,
     open: Arc<Open>,
     notes: Vec<String>,
-    no_io: Vec<(&'static str, f64)>,
+    schedule: Schedule,
 }
 
 impl Ready {
@@ -72,13 +72,8 @@ impl Ready {
         log_on(&mut acceptor, &mut clients)?;
         let open = Arc::new(Open::default());
         let serving = Serving::new(acceptor, open.clone());
-        let no_io = Vec::new();
-        Ok(Ready { directory, profile, clients, serving, followers, open, notes, no_io })
-    }
-
-    fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
-        let seed = session.spec.seed ^ u64::from(is_warm_up);
-        Pace::new(params::arrival(&session.params), seed, u64::MAX)
+        let schedule = Schedule::new(params::arrival(params), u64::MAX);
+        Ok(Ready { directory, profile, clients, serving, followers, open, notes, schedule })
     }
 
     /// The engine on its own thread and CPU, the clients on this one, until every order is answered.
@@ -88,7 +83,7 @@ impl Ready {
         length_ns: u64,
         is_warm_up: bool,
     ) -> Result<Measured, Fault> {
-        let mut pace = self.pace(session, is_warm_up);
+        let mut pace = self.schedule.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
         let of_clients = Measurement { ops: vec![params::ROUND_TRIP.into()], ..setup.clone() };
         let (clients, serving, open) = (&mut self.clients, &mut self.serving, &self.open);
@@ -118,12 +113,10 @@ impl Ready {
             ("sent_late", self.clients.turns_late - late),
             ("steps_lost", lost),
         ];
-        measured.counts.extend(counts.map(|(name, n)| (name.to_string(), n as f64)));
-        let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
-        measured.counts.extend(no_io);
+        self.schedule.count(&counts, measured);
         let late_share =
             (self.clients.turns_late - late) as f64 / (self.clients.orders - orders).max(1) as f64;
-        measured.notes.extend(doubt(measured, late_share));
+        measured.notes.extend(arrival::doubt(measured, "orders", late_share));
     }
 }
 
@@ -251,22 +244,10 @@ fn roles(session: &Session) -> Result<Vec<String>, Fault> {
     Ok(notes)
 }
 
-/// A cell off its rate by more than one in a hundred says so.
-fn doubt(measured: &Measured, late_share: f64) -> Option<String> {
-    let asked_per_s = measured.load.asked_per_s?;
-    let achieved_per_s = measured.load.achieved_per_s;
-    if achieved_per_s < 0.99 * asked_per_s {
-        return Some(format!("off its rate: {achieved_per_s:.0} of {asked_per_s:.0} a second"));
-    }
-    (late_share > 0.01).then(|| {
-        format!("{:.1} % of the orders were sent over 1 us after they were due", late_share * 100.0)
-    })
-}
-
 impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
-        self.no_io = null::without_io(session, self.pace(session, true))?;
-        Ok(self.run(session, session.spec.warmup_ns, true)?.load.measured_ns)
+        let span = self.schedule.warm_up(session)?;
+        Ok(self.run(session, span.length_ns, true)?.load.measured_ns)
     }
 
     fn notes(&self) -> Vec<String> {

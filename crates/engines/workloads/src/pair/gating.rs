@@ -23,7 +23,8 @@ use pickfs_workload::{
 
 use crate::{
     followers::fault,
-    pair::{client::Client, params, payload::Pattern},
+    pair::{client::Client, params},
+    pattern::Pattern,
 };
 
 const BATCH_MAX: usize = 256;
@@ -94,7 +95,7 @@ impl Gating {
             is_degree_none: primary.degree() == pickfs_pair::Degree::None,
             primary,
             client,
-            pattern: Pattern::new(payload_bytes, seed),
+            pattern: Pattern::new(payload_bytes, params::HEAD_BYTES, seed),
             payload: vec![0; payload_bytes],
             places: Places::of(params),
             open: Vec::with_capacity(BATCH_MAX),

@@ -5,7 +5,6 @@ mod client;
 mod echo;
 mod gating;
 mod params;
-mod payload;
 mod pinging;
 mod ready;
 mod verify;

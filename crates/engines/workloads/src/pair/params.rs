@@ -11,11 +11,14 @@ use pickfs_workload::{
 use crate::{
     followers::{self, SECONDARY, TRANSPORT, Terms},
     hosts::HOSTS,
-    pair::{echo::Socket, payload},
+    pair::echo::Socket,
 };
 
+/// The number of a message.
+pub(super) const HEAD_BYTES: usize = 8;
+
 pub(super) const PARAMS: &[Param] = &[
-    param! { "size" = Integer(256), Bytes(payload::BYTES_MIN as u64, 64 << 10);
+    param! { "size" = Integer(256), Bytes(HEAD_BYTES as u64, 64 << 10);
     "payload bytes of a message" },
     arrival::ARRIVAL,
     Param { default: Literal::Integer(2_000), ..arrival::RATE },

@@ -8,7 +8,10 @@ use pickfs_workload::{
     fault::Fault,
 };
 
-use crate::pair::{echo::End, payload::Pattern};
+use crate::{
+    pair::{echo::End, params::HEAD_BYTES},
+    pattern::Pattern,
+};
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
@@ -25,7 +28,7 @@ impl Pinging {
     pub(super) fn new(end: End, frame_bytes: usize, seed: u64) -> Self {
         Pinging {
             end,
-            pattern: Pattern::new(frame_bytes, seed),
+            pattern: Pattern::new(frame_bytes, HEAD_BYTES, seed),
             frame: vec![0; frame_bytes],
             answer: [0; ACK_BYTES],
             number: 0,

@@ -1,13 +1,11 @@
 use std::path::PathBuf;
 
 use pickfs_pair::{Kind, Primary, PrimaryOptions, wire::ENTRY_HEAD_BYTES};
-use pickfs_record::Arrival;
 use pickfs_workload::{
-    arrival,
-    drive::{Pace, Span, Work},
+    arrival::{self, Schedule},
+    drive::{Span, Work},
     fault::Fault,
     measurement::Measured,
-    null,
     workload::{Prepared, Session},
 };
 
@@ -24,49 +22,29 @@ use crate::{
     },
 };
 
-/// A warm-up that does not reach its bytes ends this long after twice its shortest length.
-const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
-
 struct Course {
-    arrival: Arrival,
+    schedule: Schedule,
     notes: Vec<String>,
-    no_io: Vec<(&'static str, f64)>,
 }
 
 impl Course {
     fn new(session: &Session) -> Result<Course, Fault> {
         let recording = arrival::recording(&session.params)?;
-        let arrival = arrival::arrival(&session.params, recording.as_ref());
-        Ok(Course { arrival, notes: vec![roles(session)], no_io: Vec::new() })
-    }
-
-    fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
-        let seed = session.spec.seed ^ u64::from(is_warm_up);
-        Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
+        let schedule = Schedule::of(&session.params, recording.as_ref());
+        Ok(Course { schedule, notes: vec![roles(session)] })
     }
 
     fn warm_up<W: Work>(&mut self, session: &Session, work: &mut W) -> Result<u64, Fault> {
-        let length_ns = session.spec.warmup_ns;
-        let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
-        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max, drain_ns: 0 };
-        self.no_io = null::without_io(session, self.pace(session, true))?;
-        let mut pace = self.pace(session, true);
+        let span = self.schedule.warm_up(session)?;
+        let mut pace = self.schedule.pace(session, true);
         Ok(session.measurement(true).run(work, &mut pace, span)?.load.measured_ns)
     }
 
     fn measure<W: Work>(&self, session: &Session, work: &mut W) -> Result<Measured, Fault> {
-        let mut pace = self.pace(session, false);
+        let mut pace = self.schedule.pace(session, false);
         let span = Span::time(session.spec.measure_ns);
         let mut measured = session.measurement(false).run(work, &mut pace, span)?;
-        let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
-        measured.counts.extend(no_io);
-        let achieved_per_s = measured.load.achieved_per_s;
-        let asked_per_s = measured.load.asked_per_s;
-        if let Some(asked_per_s) = asked_per_s.filter(|asked| achieved_per_s < 0.99 * asked) {
-            measured
-                .notes
-                .push(format!("off its rate: {achieved_per_s:.0} of {asked_per_s:.0} a second"));
-        }
+        measured.notes.extend(arrival::doubt(&measured, "messages", 0.0));
         Ok(measured)
     }
 }
@@ -149,7 +127,7 @@ impl Prepared for GatingReady {
             ("batch_max", batch_max),
             ("sent_late", sent_late),
         ];
-        measured.counts.extend(counts.map(|(name, count)| (name.to_string(), count as f64)));
+        self.course.schedule.count(&counts, &mut measured);
         Ok(measured)
     }
 
@@ -192,7 +170,9 @@ impl Prepared for PingingReady {
     }
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
-        self.course.measure(session, &mut self.pinging)
+        let mut measured = self.course.measure(session, &mut self.pinging)?;
+        self.course.schedule.count(&[], &mut measured);
+        Ok(measured)
     }
 
     /// Each answer was compared when it came.

@@ -3,7 +3,7 @@ use std::{ops::ControlFlow, path::Path};
 use pickfs_pair::{Kind, read_store};
 use pickfs_workload::fault::Fault;
 
-use crate::{followers::fault, pair::payload::Pattern};
+use crate::{followers::fault, pattern::Pattern};
 
 pub(super) fn verify(node: &Path, kind: Kind, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
     let mut last = 0;

@@ -7,9 +7,10 @@ use pickfs_workload::{
     fault::Fault,
 };
 
+use crate::pattern::Pattern;
 use crate::queue::{
     channel::Sink,
-    payload::{Pattern, stamp},
+    payload::{BYTES_MIN, stamp},
 };
 
 /// The appender's work; in lines of the cache that the tailer does not write to.
@@ -28,7 +29,7 @@ impl Appending {
     pub(super) fn new(sink: Sink, payload_bytes: usize, seed: u64) -> Self {
         Appending {
             sink,
-            pattern: Pattern::new(payload_bytes, seed),
+            pattern: Pattern::new(payload_bytes, BYTES_MIN, seed),
             payload: vec![0; payload_bytes],
             next_number: 1,
             is_ready: false,

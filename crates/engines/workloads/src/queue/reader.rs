@@ -24,10 +24,10 @@ use pickfs_workload::{
     workload::Session,
 };
 
+use crate::pattern::Pattern;
 use crate::queue::{
     channel::Channel,
-    params,
-    payload::Pattern,
+    params, payload,
     tailing::{Sent, Tailing},
 };
 
@@ -112,7 +112,8 @@ pub(super) fn play(session: &Session) -> Result<(), Fault> {
     let by = params::read_by(params).unwrap_or(ReadBy::Mapping);
     let channel = Channel::open(&params::directory(session), params)?;
     let sent = Arc::new(Sent::default());
-    let pattern = Pattern::new(params.integer("size") as usize, session.spec.seed);
+    let size = params.integer("size") as usize;
+    let pattern = Pattern::new(size, payload::BYTES_MIN, session.spec.seed);
     let mut tailing = Tailing::new(channel.source(by)?, pattern, Arc::clone(&sent));
     let runs = runs(sent)?;
     pickfs_workload::placement::pin(session.spec.helper_cpu)?;

@@ -9,13 +9,11 @@ use std::{
 };
 
 use pickfs_queue::{Allocation, Queue};
-use pickfs_record::Arrival;
 use pickfs_workload::{
-    arrival,
-    drive::{Pace, Span},
+    arrival::{self, Schedule},
+    drive::Span,
     fault::Fault,
     measurement::{Measured, Measurement},
-    null,
     workload::{Prepared, Session},
 };
 
@@ -27,7 +25,6 @@ use crate::queue::{
     verify,
 };
 
-const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
 const RETIRE_EACH: Duration = Duration::from_millis(500);
 
 pub(super) struct Ready {
@@ -35,9 +32,8 @@ pub(super) struct Ready {
     channel: Channel,
     appending: Appending,
     reader: Reader,
-    arrival: Arrival,
+    schedule: Schedule,
     notes: Vec<String>,
-    no_io: Vec<(&'static str, f64)>,
 }
 
 impl Ready {
@@ -50,22 +46,16 @@ impl Ready {
         let appending = Appending::new(channel.sink()?, size, spec.seed);
         Ok(Ready {
             reader: Reader::new(session, &channel, &appending.pattern)?,
-            arrival: arrival::arrival(params, recording.as_ref()),
+            schedule: Schedule::of(params, recording.as_ref()),
             notes: notes(session, &channel),
             directory,
             channel,
             appending,
-            no_io: Vec::new(),
         })
     }
 
-    fn pace(&self, session: &Session, is_warm_up: bool) -> Pace {
-        let seed = session.spec.seed ^ u64::from(is_warm_up);
-        Pace::new(self.arrival.clone(), seed, arrival::spin_below_ns(&session.params))
-    }
-
     fn run(&mut self, session: &Session, span: Span, is_warm_up: bool) -> Result<Measured, Fault> {
-        let mut pace = self.pace(session, is_warm_up);
+        let mut pace = self.schedule.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
         let appender = Measurement { ops: vec![params::APPEND.into()], ..setup.clone() };
         let over = AtomicBool::new(false);
@@ -97,10 +87,8 @@ impl Ready {
             ("rolls", self.appending.sink.rolls() - rolls),
             ("sent_late", late),
         ];
-        measured.counts.extend(counts.into_iter().map(|(name, n)| (name.to_string(), n as f64)));
-        let no_io = self.no_io.iter().map(|(name, value)| (name.to_string(), *value));
-        measured.counts.extend(no_io);
-        measured.notes.extend(doubt(measured, late as f64 / turns as f64));
+        self.schedule.count(&counts, measured);
+        measured.notes.extend(arrival::doubt(measured, "messages", late as f64 / turns as f64));
     }
 }
 
@@ -132,21 +120,6 @@ fn roles(session: &Session) -> String {
     }
 }
 
-/// A cell off its rate by more than one in a hundred says so.
-fn doubt(measured: &Measured, late_share: f64) -> Option<String> {
-    let asked_per_s = measured.load.asked_per_s?;
-    let achieved_per_s = measured.load.achieved_per_s;
-    if achieved_per_s < 0.99 * asked_per_s {
-        return Some(format!("off its rate: {achieved_per_s:.0} of {asked_per_s:.0} a second"));
-    }
-    (late_share > 0.01).then(|| {
-        format!(
-            "{:.1} % of the messages were sent over 1 us after they were due",
-            late_share * 100.0
-        )
-    })
-}
-
 fn retire(queue: &Queue, cpu: Option<u32>, over: &AtomicBool) -> Result<(), Fault> {
     pickfs_workload::placement::pin(cpu)?;
     loop {
@@ -168,10 +141,7 @@ pub(super) fn joined<T>(
 
 impl Prepared for Ready {
     fn warm_up(&mut self, session: &Session) -> Result<u64, Fault> {
-        let length_ns = session.spec.warmup_ns;
-        let length_ns_max = 2 * length_ns + WARM_UP_GRACE_NS;
-        let span = Span { length_ns, bytes: session.spec.warmup_bytes, length_ns_max, drain_ns: 0 };
-        self.no_io = null::without_io(session, self.pace(session, true))?;
+        let span = self.schedule.warm_up(session)?;
         Ok(self.run(session, span, true)?.load.measured_ns)
     }
 

@@ -20,10 +20,11 @@ use pickfs_workload::{
     workload::Session,
 };
 
+use crate::pattern::Pattern;
 use crate::queue::{
     channel::Source,
     params::WRITE_TO_READ,
-    payload::{Pattern, Told, told},
+    payload::{Told, told},
 };
 
 /// How long a tailer may need to read what is left when the appender has ended.

@@ -3,10 +3,8 @@ use std::path::Path;
 use pickfs_queue::Queue;
 use pickfs_workload::fault::Fault;
 
-use crate::queue::{
-    channel::fault,
-    payload::{Pattern, told},
-};
+use crate::pattern::Pattern;
+use crate::queue::{channel::fault, payload::told};
 
 pub(super) fn verify(directory: &Path, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
     let queue = Queue::open_read_only(directory).map_err(fault)?;
