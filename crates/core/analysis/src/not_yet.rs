@@ -12,6 +12,7 @@ pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     open.extend(primary_quantiles(panels));
     open.extend(periods(run));
     open.extend(tails(panels));
+    open.extend(unread_disk(run));
     open.extend(missing(run));
     if !panels.is_empty() {
         open.push(NotYet {
@@ -68,6 +69,20 @@ fn periods(run: &RunRecord) -> Option<NotYet> {
     let mut flags = run.trials.iter().flat_map(doubts).chain(of_phases.cloned());
     let flag = flags.find(|flag| flag.kind == "period-not-covered")?;
     Some(NotYet { what: "tails with periodic work in them".into(), why: flag.text })
+}
+
+/// What others did on the disk is unknown then, and no trial counts as disturbed by it.
+fn unread_disk(run: &RunRecord) -> Option<NotYet> {
+    let found = run.trials.iter().filter_map(|trial| trial.disturbance.as_ref());
+    let unread = found.filter(|disturbance| disturbance.disk_unread).count();
+    let all = run.trials.len();
+    (unread > 0).then(|| NotYet {
+        what: "whether others used the disk".into(),
+        why: format!(
+            "the disk's own counters were not read in {unread} of {all} trials: nobody counts what a directory or a guest \
+             moves of it"
+        ),
+    })
 }
 
 fn tails(panels: &[Panel]) -> Option<NotYet> {
@@ -155,6 +170,21 @@ mod tests {
         let tails = "append, sync and durable tails beyond p99.95 (sync=fdatasync)";
         assert!(found.iter().any(|(what, _)| what.contains(tails)), "{found:?}");
         assert_eq!(found.last().map(|(what, _)| what.as_str()), Some("maxima"));
+    }
+
+    #[test]
+    fn a_disk_whose_counters_were_not_read_is_unknown_and_not_quiet() {
+        let mut run = fake_run(&FakeRun::default());
+        let told = |run: &_| {
+            let open = crate::findings(run).not_yet.into_iter();
+            open.filter(|open| open.what == "whether others used the disk")
+                .map(|open| open.why)
+                .next()
+        };
+        assert_eq!(told(&run), None);
+        run.trials[0].disturbance.as_mut().expect("read").disk_unread = true;
+        let why = told(&run).expect("told");
+        assert!(why.starts_with("the disk's own counters were not read in 1 of "), "{why}");
     }
 
     #[test]

@@ -3,21 +3,43 @@
 use std::{collections::BTreeMap, path::Path};
 
 use pickfs_candidate::fs::{self, HostKind};
+use pickfs_record::BackingSpec;
 use pickfs_sys::{
     block::{BlockDevice, BlockStatistics},
+    mount::mount_of,
+    mount_table::MountEntry,
     proc_root::ProcRoot,
     process,
 };
 
-/// What a host that copies on write may write for one flush of an image on it: a commit of its log (btrfs: 70 KiB). Others
-/// were seen to write nothing.
+use crate::{machine::stands_on_a_device, settle::Quiet};
+
+/// What a host with a log of data may write for one flush of an image on it: a commit (btrfs: 70 KiB). Others were seen
+/// to write nothing.
 const HOST_BYTES_PER_FLUSH: u64 = 128 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Disk {
     host: BlockDevice,
     own: BlockDevice,
+    writes: Amplified,
+}
+
+/// What a byte and a flush of the candidate are on its host's disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Amplified {
+    times: u64,
     bytes_per_flush: u64,
+}
+
+/// What is under a candidate, as far as others may use it.
+#[derive(Debug, Clone)]
+pub enum Under {
+    /// Memory, or a disk that is the candidate's alone.
+    Own,
+    Shared(Disk),
+    /// Nobody counts what the candidate moved of it: a directory, a guest, a host without a disk of its own.
+    Unread,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,26 +48,49 @@ pub struct Moved {
     own_bytes: u64,
 }
 
+impl Under {
+    /// `own` is the device of a candidate of this file system.
+    pub fn of(fs: &str, own: Option<&Path>, quiet: &Quiet, backing: &BackingSpec) -> Under {
+        let hosts: Vec<MountEntry> =
+            quiet.host_folders.iter().filter_map(|folder| mount_of(folder).ok()).collect();
+        let is_in_memory = || hosts.iter().all(|host| !stands_on_a_device(&host.fs_type));
+        let host = match backing {
+            BackingSpec::Ram { .. } => return Under::Own,
+            _ if !stands_on_a_device(fs) => return Under::Own,
+            BackingSpec::Device { .. } => None,
+            _ if is_in_memory() => return Under::Own,
+            BackingSpec::Directory { .. } => return Under::Unread,
+            BackingSpec::Loop { .. } => hosts.first(),
+        };
+        let own = own.and_then(|own| BlockDevice::at(own).ok());
+        match own.zip(quiet.devices.first().cloned()) {
+            None => Under::Unread,
+            Some((own, disk)) if disk.disk_sysfs() == own.sysfs() => Under::Own,
+            Some((own, disk)) => Under::Shared(Disk { host: disk, own, writes: amplified(host) }),
+        }
+    }
+}
+
+/// A host that copies on write keeps its metadata beside the data; ext4 with a journal of data writes all of it twice.
+fn amplified(host: Option<&MountEntry>) -> Amplified {
+    let kind = host.and_then(|host| fs::serving(&host.fs_type)).map(|row| row.as_host);
+    let copies = matches!(kind, Some(HostKind::CopyOnWrite | HostKind::CopyOnWriteAlways));
+    let options = host.iter().flat_map(|host| host.super_options.split(','));
+    let is_twice = options.into_iter().any(|option| option == "data=journal");
+    Amplified {
+        times: if is_twice { 2 } else { 1 },
+        bytes_per_flush: if copies || is_twice { HOST_BYTES_PER_FLUSH } else { 0 },
+    }
+}
+
 impl Disk {
-    /// Nothing where the candidate has all of the disk, and in a directory, where nobody counts its share.
-    pub fn under(own: Option<&Path>, hosts: &[BlockDevice]) -> Option<Disk> {
-        let (own, host) = (BlockDevice::at(own?).ok()?, hosts.first()?.clone());
-        (host.disk_sysfs() != own.sysfs()).then_some(Disk { host, own, bytes_per_flush: 0 })
-    }
-
-    /// The image lies on such a file system.
-    pub fn on(self, host_type: &str) -> Disk {
-        let copies = fs::serving(host_type).is_some_and(|row| {
-            matches!(row.as_host, HostKind::CopyOnWrite | HostKind::CopyOnWriteAlways)
-        });
-        Disk { bytes_per_flush: if copies { HOST_BYTES_PER_FLUSH } else { 0 }, ..self }
-    }
-
     pub fn read(&self) -> Option<Moved> {
-        let bytes = |moved: &BlockStatistics| moved.read_bytes + moved.written_bytes;
-        let own = self.own.statistics()?;
-        let own_bytes = bytes(&own) + self.bytes_per_flush * own.flush_count;
-        Some(Moved { all_bytes: bytes(&self.host.disk_statistics()?), own_bytes })
+        let BlockStatistics { read_bytes, written_bytes, flush_count, .. } =
+            self.own.statistics()?;
+        let Amplified { times, bytes_per_flush } = self.writes;
+        let own_bytes = read_bytes + times * written_bytes + bytes_per_flush * flush_count;
+        let all = self.host.disk_statistics()?;
+        Some(Moved { all_bytes: all.read_bytes + all.written_bytes, own_bytes })
     }
 }
 
@@ -91,6 +136,35 @@ pub fn moved_by_name(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_that_journals_data_writes_a_byte_twice_and_commits_at_each_flush() {
+        let on = |line: &str| {
+            let entry = pickfs_sys::mount_table::parse_line(line.as_bytes());
+            let Amplified { times, bytes_per_flush } = amplified(entry.as_ref());
+            (times, bytes_per_flush)
+        };
+        assert_eq!(on("63 43 8:1 / /data rw - ext4 /dev/sda1 rw,data=journal"), (2, 128 << 10));
+        assert_eq!(on("63 43 8:1 / /data rw - ext4 /dev/sda1 rw"), (1, 0));
+        assert_eq!(on("63 43 0:40 / /data rw - btrfs /dev/sda1 rw"), (1, 128 << 10));
+        assert_eq!(on(""), (1, 0));
+    }
+
+    #[test]
+    fn where_nobody_counts_the_candidates_share_of_a_disk_that_is_told() {
+        let quiet = |folder: &str| Quiet { host_folders: vec![folder.into()], devices: Vec::new() };
+        let directory = |path: &str| BackingSpec::directory(path);
+        let under = |fs: &str, folder: &str, backing: &BackingSpec| {
+            Under::of(fs, None, &quiet(folder), backing)
+        };
+        let here = env!("CARGO_MANIFEST_DIR");
+        let image = BackingSpec::Loop { size_bytes: 1, directory: None };
+        assert!(matches!(under("dir", here, &directory(here)), Under::Unread));
+        assert!(matches!(under("dir", "/dev/shm", &directory("/dev/shm")), Under::Own));
+        assert!(matches!(under("tmpfs", here, &image), Under::Own));
+        assert!(matches!(under("ext4", here, &image), Under::Unread));
+        assert!(matches!(under("ext4", here, &BackingSpec::Ram { size_bytes: 1 }), Under::Own));
+    }
 
     #[test]
     fn what_is_not_ours_is_foreign() {

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::disk::{self, Disk, Moved, Movers, moved_by_name};
+use crate::disk::{self, Disk, Moved, Movers, Under, moved_by_name};
 use pickfs_record::record::{Disturbance, ON_OTHER_CPUS};
 use pickfs_sys::{
     cgroup,
@@ -27,6 +27,7 @@ pub struct DisturbanceMeter {
     window: Duration,
     measuring: Option<u32>,
     disk: Option<(Disk, Moved, Movers)>,
+    is_disk_unread: bool,
     strangers: Strangers,
     first: Reading,
     last: Reading,
@@ -48,9 +49,13 @@ impl DisturbanceMeter {
     pub fn begin(
         window: Duration,
         measuring: Option<u32>,
-        disk: Option<Disk>,
+        under: Under,
     ) -> Option<DisturbanceMeter> {
-        let disk = disk.and_then(|disk| Some((disk.read()?, disk)));
+        let disk = match &under {
+            Under::Shared(disk) => disk.read().map(|moved| (moved, disk.clone())),
+            Under::Own | Under::Unread => None,
+        };
+        let is_disk_unread = disk.is_none() && !matches!(under, Under::Own);
         let disk = disk.map(|(moved, disk)| (disk, moved, disk::movers()));
         let strangers = strangers();
         let first = Reading::now(measuring)?;
@@ -60,6 +65,7 @@ impl DisturbanceMeter {
             window,
             measuring,
             disk,
+            is_disk_unread,
             strangers,
             first,
             last,
@@ -95,6 +101,7 @@ impl DisturbanceMeter {
             disk_foreign_bytes_per_s: foreign_bytes as f64 / elapsed_s,
             disk_foreign_share,
             disk_takers,
+            disk_unread: self.is_disk_unread,
             throttled: self.last.throttled.saturating_sub(self.first.throttled),
             pressure_us: self.last.pressure_us.saturating_sub(self.first.pressure_us),
             seconds: self.seconds,
@@ -271,7 +278,7 @@ mod tests {
 
     #[test]
     fn our_own_work_is_not_foreign() {
-        let mut meter = DisturbanceMeter::begin(Duration::from_millis(400), None, None)
+        let mut meter = DisturbanceMeter::begin(Duration::from_millis(400), None, Under::Own)
             .expect("a Linux kernel");
         spin(Duration::from_millis(450));
         meter.tick();

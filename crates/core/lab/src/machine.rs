@@ -9,14 +9,17 @@ use pickfs_candidate::{
     fs::{self, Ground},
     knob::{IO_PRIORITY, KnobError, turn},
 };
-use pickfs_record::{Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord};
+use pickfs_record::{
+    BackingSpec, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
+    trial::FINAL_SYNC_KEY,
+};
 
 use pickfs_workload::{Length, ParamError, Resolved, Workload};
 
 use crate::{
     capacity,
     crew::{Around, Limits, run_crew},
-    disk::Disk,
+    disk::Under,
     doubts,
     explain::Explanation,
     final_sync,
@@ -51,6 +54,8 @@ pub struct Machine {
 
 const PLACES_NOTE: &str = "a place as it is: file system, what lies in it and the disk under it are \
      compared as one, and two places may lie on different disks";
+const SHARED_SYNC_NOTE: &str =
+    "the final sync writes also what others left unwritten in the file system of the directory";
 pub const SPIKES_MAX: u32 = 64;
 
 impl Machine {
@@ -76,7 +81,8 @@ impl Machine {
         }
         tell(phase(order, "make and mount"));
         let Machine { parts, placement, stuck, .. } = self;
-        let disk = Disk::under(parts.scratch.device(), &parts.quiet.devices);
+        let own = parts.scratch.device();
+        let under = Under::of(&order.cell.candidate.fs, own, &parts.quiet, &parts.plan.backing);
         let mut mounted = parts.scratch.make_and_mount(
             &order.cell.candidate,
             &parts.mount_point,
@@ -84,8 +90,6 @@ impl Machine {
         )?;
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
-        let host_type = record.environment.get("host.fs_type").unwrap_or_default();
-        let disk = disk.map(|disk| disk.on(host_type));
         if parts.plan.backing.directories().len() > 1 {
             record.notes.push(PLACES_NOTE.into());
         }
@@ -110,7 +114,7 @@ impl Machine {
             interrupt: &parts.interrupt,
             placement,
             plan: &parts.plan,
-            disk,
+            under,
             job,
         };
         let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
@@ -126,6 +130,10 @@ impl Machine {
         };
         record.steps.append(&mut cooling);
         doubts::periods(record, &periods, measured_s);
+        let is_shared = matches!(parts.plan.backing, BackingSpec::Directory { .. });
+        if is_shared && record.counts.contains_key(FINAL_SYNC_KEY) {
+            record.notes.push(SHARED_SYNC_NOTE.into());
+        }
         let put_back = turned.put_back().map_err(TrialError::Failed);
         let ended = both(put_back, unmount(mounted, record));
         if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
@@ -241,7 +249,7 @@ struct Helper<'a> {
     interrupt: &'a Interrupt,
     placement: &'a Placement,
     plan: &'a Plan,
-    disk: Option<Disk>,
+    under: Under,
     job: Job,
 }
 
@@ -257,7 +265,7 @@ impl Helper<'_> {
         let placement = self.job.placement(self.placement);
         let _kept_off = placement.keep_off();
         let window = Duration::from_nanos(spec.measure_ns);
-        let mut watch = Watch::new(order.number, window, placement.measuring, self.disk.clone());
+        let mut watch = Watch::new(order.number, window, placement.measuring, self.under.clone());
         let page = watch.page();
         let limits = Limits::of(spec, self.job.length);
         let mut explanation = Explanation::of(self.plan, record);

@@ -6,13 +6,13 @@ use std::{
 use pickfs_record::{Event, record::Disturbance};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
-use crate::{crew::Moment, disk::Disk, disturbance::DisturbanceMeter};
+use crate::{crew::Moment, disk::Under, disturbance::DisturbanceMeter};
 
 pub struct Watch {
     number: u32,
     window: Duration,
     measuring: Option<u32>,
-    disk: Option<Disk>,
+    under: Under,
     page: Option<Rc<LivePage>>,
     meter: Option<DisturbanceMeter>,
     told: Option<Instant>,
@@ -23,12 +23,12 @@ pub struct Watch {
 const TELL_EACH: Duration = Duration::from_secs(1);
 
 impl Watch {
-    pub fn new(number: u32, window: Duration, measuring: Option<u32>, disk: Option<Disk>) -> Watch {
+    pub fn new(number: u32, window: Duration, measuring: Option<u32>, under: Under) -> Watch {
         Watch {
             number,
             window,
             measuring,
-            disk,
+            under,
             page: LivePage::create().ok().map(Rc::new),
             meter: None,
             told: None,
@@ -50,7 +50,8 @@ impl Watch {
                 self.doing = phase;
             }
             Moment::Going { .. } => {
-                self.meter = DisturbanceMeter::begin(self.window, self.measuring, self.disk.take())
+                let under = self.under.clone();
+                self.meter = DisturbanceMeter::begin(self.window, self.measuring, under);
             }
             Moment::Measuring => {
                 self.meter.iter_mut().for_each(DisturbanceMeter::tick);

@@ -311,6 +311,9 @@ pub struct Disturbance {
     /// Foreign programs that moved most on any disk, with how many bytes a second each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disk_takers: Vec<(String, f64)>,
+    /// Whether nobody could tell what others moved on it: a directory, a guest; false in old files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disk_unread: bool,
     /// Periods in which a CPU quota of our control group stopped us.
     #[serde(default)]
     pub throttled: u64,

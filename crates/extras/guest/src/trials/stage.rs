@@ -27,6 +27,7 @@ use super::{
 };
 use pickfs_lab::{
     crew::{Around, Limits, run_crew},
+    disk::Under,
     doubts,
     engines::{GuestParts, GuestStage},
     machine::{Job, TrialError, blank, both, phase, stands_on_a_device, trial_spec},
@@ -72,7 +73,7 @@ impl Guests {
         record.backing = inside.backing;
         record.image = Some(self.parts.image.record()?).filter(|_| inside.needs_disk);
         tell(phase(order, &format!("boot {}", engine.name())));
-        let GuestParts { image, worker, interrupt, .. } = &self.parts;
+        let GuestParts { image, worker, interrupt, quiet, .. } = &self.parts;
         let stop = || interrupt.is_raised();
         let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
         let tools = self.kernels.tools();
@@ -90,7 +91,9 @@ impl Guests {
         }
         let spec = trial_spec(order, plan, &Placement::default(), &job, Path::new(MOUNTED_AT));
         // A guest's processors run wherever the host lets them.
-        let mut watch = Watch::new(order.number, Duration::from_nanos(spec.measure_ns), None, None);
+        let under = Under::of(&order.cell.candidate.fs, None, quiet, &plan.backing);
+        let window = Duration::from_nanos(spec.measure_ns);
+        let mut watch = Watch::new(order.number, window, None, under);
         let limits = Limits::of(&spec, job.length);
         let around = Around {
             page: None,
