@@ -21,7 +21,7 @@ use std::{
 
 use lab_session::{Session, may_run};
 use pickfs::{PICKFS, Said, folder, only_run, record};
-use pickfs_analysis::findings;
+use pickfs_analysis::{disturbed::is_disk_taken, findings};
 use pickfs_record::{
     Event, RunRecord, TrialRecord,
     finding::{AnswerEnd, Findings},
@@ -365,12 +365,14 @@ fn uses_the_disk(file: &Path, over: &AtomicBool) {
     }
 }
 
-#[test]
-fn who_uses_the_disk_under_an_image_is_named() {
-    only_if!(may_run(&["mkfs.ext4", "losetup"]));
-    let _turn = turn();
-    let (_folder, place) = folder();
-    let plan = plan(&place, &["A", "B"], &BUSY.replace("blocks = 9", "blocks = 1"));
+/// A run whose image lies on an ext4 of our own, and what is done there meanwhile.
+fn on_a_host(
+    place: &Path,
+    options: &str,
+    words: &str,
+    beside: impl FnOnce(&Path, &AtomicBool) + Send,
+) -> RunRecord {
+    let plan = plan(place, &["A", "B"], &words.replace("blocks = 9", "blocks = 1"));
     let (disk, host) = (place.join("disk"), place.join("host"));
     fs::File::create(&disk).unwrap().set_len(400 << 20).unwrap();
     let made = Command::new("mkfs.ext4").arg("-qF").arg(&disk).output().unwrap();
@@ -378,18 +380,41 @@ fn who_uses_the_disk_under_an_image_is_named() {
     fs::create_dir(&host).unwrap();
     let file = fs::File::options().read(true).write(true).open(&disk).unwrap();
     let device = LoopDevice::attach(&file).unwrap();
-    let mounted = Mounted::mount(&MountRequest::new(device.path(), &host, "ext4")).unwrap();
+    let request = MountRequest::new(device.path(), &host, "ext4").options(options);
+    let mounted = Mounted::mount(&request).unwrap();
     let words = ["run", plan.to_str().unwrap(), "--image-dir", host.to_str().unwrap()];
     let words = [&words[..], &["--size", "64MiB", "--set", "file_size=1MiB", "--yes"]].concat();
     let is_over = AtomicBool::new(false);
-    let mut run = std::thread::scope(|scope| {
-        scope.spawn(|| uses_the_disk(&host.join("foreign"), &is_over));
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| beside(&host.join("foreign"), &is_over));
         let (_, run) = play(&words, &place.join("out"), |_, _| ());
         is_over.store(true, SeqCst);
         run
     });
     mounted.unmount().unwrap();
     device.detach().unwrap();
+    run
+}
+
+/// What such a host writes twice is the candidate's.
+#[test]
+fn a_host_that_journals_its_data_is_nobody_else() {
+    only_if!(may_run(&["mkfs.ext4", "losetup"]));
+    let _turn = turn();
+    let (_folder, place) = folder();
+    let busy = BUSY.replace("none", "fdatasync").replace("append", "durable");
+    for trial in &on_a_host(&place, "data=journal", &busy, |_, _| ()).trials {
+        let found = trial.disturbance.as_ref().unwrap();
+        assert!(!is_disk_taken(found) && !found.disk_unread, "{found:?}");
+    }
+}
+
+#[test]
+fn who_uses_the_disk_under_an_image_is_named() {
+    only_if!(may_run(&["mkfs.ext4", "losetup"]));
+    let _turn = turn();
+    let (_folder, place) = folder();
+    let mut run = on_a_host(&place, "", BUSY, uses_the_disk);
     run.trials.retain(|trial| trial.attempt == 1);
     let own = fs::read_to_string("/proc/self/comm").unwrap();
     for found in run.trials.iter_mut().map(|trial| trial.disturbance.as_mut().unwrap()) {
