@@ -17,7 +17,6 @@ use pickfs_sys::{
     cgroup,
     cpu_time::{CpuTicks, CpuTimes, ticks_per_second},
     namespace,
-    pressure::{Resource, stalled_us},
     proc_root::ProcRoot,
     process::{self, Process},
 };
@@ -41,7 +40,6 @@ struct Reading {
     cpus: f64,
     own_user_ticks: u64,
     throttled: u64,
-    pressure_us: u64,
 }
 
 impl DisturbanceMeter {
@@ -103,7 +101,6 @@ impl DisturbanceMeter {
             disk_takers,
             disk_unread: self.is_disk_unread,
             throttled: self.last.throttled.saturating_sub(self.first.throttled),
-            pressure_us: self.last.pressure_us.saturating_sub(self.first.pressure_us),
             seconds: self.seconds,
         }
     }
@@ -153,7 +150,6 @@ impl Reading {
             cpus: if processor.is_some() { 1.0 } else { times.processors.len().max(1) as f64 },
             own_user_ticks: own.iter().map(of_own).sum(),
             throttled: cgroup::throttled_periods(),
-            pressure_us: stalled_us(Resource::Cpu).unwrap_or(0),
         })
     }
 }
@@ -297,7 +293,6 @@ mod tests {
             cpus: 1.0,
             own_user_ticks,
             throttled: 0,
-            pressure_us: 0,
         };
         let (steal, foreign) = shares(&reading(0, 0, 0, 0), &reading(50, 20, 130, 40));
         assert_eq!((steal, foreign), (0.1, 0.05));

@@ -317,9 +317,6 @@ pub struct Disturbance {
     /// Periods in which a CPU quota of our control group stopped us.
     #[serde(default)]
     pub throttled: u64,
-    /// Time in which some task of the machine waited for a CPU, in microseconds.
-    #[serde(default)]
-    pub pressure_us: u64,
     /// The same, second by second: (steal, foreign user).
     pub seconds: Vec<(f64, f64)>,
 }

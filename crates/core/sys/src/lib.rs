@@ -35,7 +35,6 @@ pub mod nodes;
 pub mod own_descriptors;
 pub mod own_network;
 pub mod own_usage;
-pub mod pressure;
 pub mod proc_root;
 pub mod process;
 pub mod program;
