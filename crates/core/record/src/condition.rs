@@ -46,8 +46,14 @@ impl Condition {
         }
     }
 
-    /// Behind the name of what it is asked of: `sync=none|sparse`, `lanes>=16`.
+    /// Behind the name of what it is asked of: `sync=none|sparse`, `lanes>=16`, `variant="alone, synced"`.
     pub fn of(&self, name: &str) -> String {
+        let text = self.to_string();
+        let must_quote = |c: char| c.is_whitespace() || [',', '"', '\\'].contains(&c);
+        if text.contains(must_quote) || text.parse().as_ref() != Ok(self) {
+            let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+            return format!("{name}=\"{text}\"");
+        }
         match self {
             Condition::OneOf(_) => format!("{name}={self}"),
             Condition::Not(_) | Condition::Side { .. } => format!("{name}{self}"),

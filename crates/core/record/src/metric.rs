@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::{Scope, record::QUANTILES};
+use crate::{Condition, Scope, record::QUANTILES};
 
 /// One number of a trial: an operation, a view of its laps and a statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -238,17 +238,44 @@ fn parts(text: &str) -> Result<(&str, Statistic, Option<&str>), MetricError> {
     Ok((op, statistic?, scope))
 }
 
-/// `sync=none,readers>=1`.
+/// `sync=none,readers>=1`; what holds a comma stands in quotes: `variant="alone, synced"`.
 pub fn scope(text: &str) -> Result<Scope, MetricError> {
-    let condition = |part: &str| {
+    let (mut scope, mut rest) = (Scope::new(), Some(text));
+    while let Some(text) = rest {
+        let part = text.split(',').next().unwrap_or_default();
         let wrong = || MetricError::Scope { text: part.trim().into() };
         let at = part.find(['=', '!', '<', '>']).ok_or_else(wrong)?;
-        let (name, sign) = part.split_at(at);
-        let sign = sign.strip_prefix('=').unwrap_or(sign).trim();
-        let read = (!name.trim().is_empty()).then(|| sign.parse().ok()).flatten();
-        Ok((name.trim().to_owned(), read.ok_or_else(wrong)?))
-    };
-    text.split(',').map(condition).collect()
+        let (name, sign) = text.split_at(at);
+        let sign = sign.strip_prefix('=').unwrap_or(sign).trim_start();
+        let (condition, more) = match sign.strip_prefix('"') {
+            Some(quoted) => {
+                let (value, more) = until_quote(quoted).ok_or_else(wrong)?;
+                (Condition::from(serde_json::Value::from(value)), more.trim_start())
+            }
+            None => {
+                let value = sign.split(',').next().unwrap_or_default();
+                (value.trim().parse().map_err(|_| wrong())?, &sign[value.len()..])
+            }
+        };
+        rest = more.strip_prefix(',');
+        if name.trim().is_empty() || rest.is_none() && !more.is_empty() {
+            return Err(wrong());
+        }
+        scope.insert(name.trim().to_owned(), condition);
+    }
+    Ok(scope)
+}
+
+/// What stands before the closing quote, and what stands behind it.
+fn until_quote(text: &str) -> Option<(String, &str)> {
+    let (mut value, mut signs) = (String::new(), text.chars());
+    loop {
+        match signs.next()? {
+            '"' => return Some((value, signs.as_str())),
+            '\\' => value.push(signs.next()?),
+            sign => value.push(sign),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -309,6 +336,16 @@ mod tests {
             if let Ok(metric) = text.parse::<Metric>() {
                 prop_assert_eq!(read(&metric.to_string()), metric);
             }
+        }
+
+        #[test]
+        fn a_scope_of_any_words_reads_back_the_same(
+            words in prop::collection::btree_map("[a-z_]{1,6}", "\\PC{0,8}|[<>!=]{0,2}[a-z, \"\\\\|]{0,12}", 0..3),
+            end in "append\\.(rate|p99\\.9)( service| raw|)"
+        ) {
+            let at = words.into_iter().map(|(name, word)| (name, Condition::from(serde_json::Value::from(word))));
+            let metric = Metric { at: at.collect(), ..read(&end) };
+            prop_assert_eq!(read(&metric.to_string()), metric);
         }
 
         #[test]
