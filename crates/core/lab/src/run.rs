@@ -1,5 +1,7 @@
 //! It never measures and never touches the machine; a [`Stage`] does.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use pickfs_analysis::{
     disturbed::{is_throttled, others},
     ending::DISTURBED,
@@ -138,7 +140,7 @@ impl Run<'_> {
 
     /// One block: each cell once, then the disturbed ones once more. False when interrupted.
     fn block(&mut self, block: u32, cells: &[Cell]) -> Result<bool, StoreError> {
-        let order = block_order(self.record.plan.design.seed, cells.len(), block - 1);
+        let order = block_order(self.record.plan.design.seed, cells.len(), self.blocks_of(cells));
         let mut again = Vec::new();
         for index in order {
             if !self.trial(&cells[index], block, 1)? {
@@ -154,6 +156,16 @@ impl Run<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Blocks so far of these cells alone: whoever is left after others fell out begins a balanced order of its own.
+    fn blocks_of(&self, cells: &[Cell]) -> u32 {
+        let mut blocks: BTreeMap<u32, BTreeSet<&CellId>> = BTreeMap::new();
+        for trial in &self.record.trials {
+            blocks.entry(trial.block).or_default().insert(&trial.cell);
+        }
+        let cells: BTreeSet<&CellId> = cells.iter().map(|cell| &cell.id).collect();
+        blocks.values().filter(|block| **block == cells).count() as u32
     }
 
     fn trial(&mut self, cell: &Cell, block: u32, attempt: u32) -> Result<bool, StoreError> {
