@@ -18,11 +18,11 @@ const LINES: &[(&str, usize)] = &[
     // It reads what the machine tells by itself: sys lost four times these lines. A race that is too short says so,
     // and whoever is left of one has a balanced order, which is simulated. A host that journals its data is known by
     // its options.
-    ("core/lab", 8391),
+    ("core/lab", 8343),
     ("core/mkfs", 2570),
     // Tests of what an enemy's log and an earlier level may hold.
     // A scope of any words reads back.
-    ("core/record", 4806),
+    ("core/record", 4809),
     ("core/report", 12000),
     ("core/store", 1160),
     ("core/sys", 6793),
