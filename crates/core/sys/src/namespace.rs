@@ -29,7 +29,6 @@ use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const OUTER_NAMESPACE: &str = "PICKFS_OUTER_MOUNT_NAMESPACE";
-const HANDED_FD: &str = "PICKFS_HANDED_FD";
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 const NEEDS: &str = "CAP_SYS_ADMIN (run as root)";
 /// A signal that init got by itself within this time before outer passed the same one on was sent
@@ -51,29 +50,35 @@ fn mount_namespace() -> io::Result<OsString> {
 
 /// What the program outside handed to this one; nothing where it handed nothing, and when it was taken before.
 pub fn handed() -> io::Result<Vec<u8>> {
-    let number = std::env::var(HANDED_FD).ok().and_then(|number| number.parse::<u32>().ok());
-    let Some(number) = number.filter(|_| is_private() && !IS_TAKEN.swap(true, Ordering::Relaxed))
-    else {
-        return Ok(Vec::new());
-    };
-    // Programs that are started inside have the word too, and not what it names.
-    let name = std::fs::read_link(format!("/proc/self/fd/{number}")).unwrap_or_default();
-    if !name.as_os_str().as_bytes().starts_with(b"/memfd:pickfs-handed") {
+    if !is_private() || IS_TAKEN.swap(true, Ordering::Relaxed) {
         return Ok(Vec::new());
     }
-    // SAFETY: the descriptor is open, was made for us by the program outside, and is taken once.
-    let mut memory = File::from(unsafe { OwnedFd::from_raw_fd(number as i32) });
-    let mut bytes = Vec::new();
-    memory.seek(SeekFrom::Start(0))?;
-    memory.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    for open in std::fs::read_dir("/proc/self/fd")? {
+        let open = open?.path();
+        let name = std::fs::read_link(&open).unwrap_or_default();
+        let number = open.file_name().and_then(|number| number.to_str()?.parse().ok());
+        if let (Some(number), b"/memfd:pickfs-handed (deleted)") =
+            (number, name.as_os_str().as_bytes())
+        {
+            // SAFETY: the descriptor is open, was made for us by the program outside, and is taken once.
+            let mut memory = File::from(unsafe { OwnedFd::from_raw_fd(number) });
+            let mut bytes = Vec::new();
+            memory.seek(SeekFrom::Start(0))?;
+            memory.read_to_end(&mut bytes)?;
+            return Ok(bytes);
+        }
+    }
+    Ok(Vec::new())
 }
 
-/// Inherited over exec.
-fn memory_of(handed: &[u8]) -> io::Result<File> {
+/// Inherited over exec, and found by its name: a word in the environment would go to every program that is started.
+fn memory_of(handed: &[u8]) -> io::Result<Option<File>> {
+    if handed.is_empty() {
+        return Ok(None);
+    }
     let mut memory = File::from(memfd_create("pickfs-handed", MemfdFlags::empty())?);
     memory.write_all(handed)?;
-    Ok(memory)
+    Ok(Some(memory))
 }
 
 /// The exit code that a shell would give: the code itself, or 128 and the signal.
@@ -90,11 +95,10 @@ pub fn run_private<A: AsRef<OsStr>>(
     handed: &[u8],
 ) -> Result<ExitStatus, Refused> {
     let host_proc = open_host_proc().map_err(failed("open /proc"))?;
-    let memory = memory_of(handed).map_err(failed("hand the plan over"))?;
+    let _memory = memory_of(handed).map_err(failed("hand the plan over"))?;
     let (report, mut reports) = pipe().map_err(failed("make a pipe"))?;
     let plan = InnerPlan {
-        image: inner_image(arguments, &host_proc, &memory)
-            .map_err(failed("read our own namespace"))?,
+        image: inner_image(arguments, &host_proc).map_err(failed("read our own namespace"))?,
         report,
         reports_number: reports.as_raw_fd(),
         host_proc,
@@ -137,14 +141,11 @@ fn pipe() -> io::Result<(OwnedFd, File)> {
 fn inner_image<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
     host_proc: &File,
-    memory: &File,
 ) -> io::Result<ExecImage> {
     let own_name = std::env::args_os().next().unwrap_or_else(|| "pickfs".into());
     let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
     let outer = mount_namespace()?;
-    let number = |file: &File| file.as_raw_fd().to_string().into();
-    let own =
-        [(OUTER_NAMESPACE, outer), (HOST_PROC_FD, number(host_proc)), (HANDED_FD, number(memory))];
+    let own = [(OUTER_NAMESPACE, outer), (HOST_PROC_FD, host_proc.as_raw_fd().to_string().into())];
     let environment = std::env::vars_os()
         .filter(|(name, _)| own.iter().all(|(ours, _)| name != ours))
         .chain(own.clone().map(|(name, value)| (name.into(), value)));

@@ -49,15 +49,27 @@ fn run_tests(arguments: &[String]) {
 
 fn outer(folder: &str, act: &str) {
     assert!(!namespace::is_private());
-    let status = namespace::run_private(["inner", folder, act], b"a plan").unwrap();
+    let status = namespace::run_private(["inner", folder, act], handed(act)).unwrap();
     assert!(!status.core_dumped());
     std::process::exit(namespace::exit_code(status));
 }
 
+fn handed(act: &str) -> &'static [u8] {
+    if act == "exit-7" { b"" } else { b"a plan" }
+}
+
+fn memories() -> usize {
+    let open = fs::read_dir("/proc/self/fd").unwrap();
+    let names = open.filter_map(|open| fs::read_link(open.unwrap().path()).ok());
+    names.filter(|name| name.to_string_lossy().starts_with("/memfd:")).count()
+}
+
 fn inner(folder: &Path, act: &str) {
     assert!(namespace::is_private());
-    assert_eq!(namespace::handed().unwrap(), b"a plan");
+    assert_eq!(memories(), usize::from(!handed(act).is_empty()));
+    assert_eq!(namespace::handed().unwrap(), handed(act));
     assert_eq!(namespace::handed().unwrap(), b"", "it is taken once");
+    assert_eq!(memories(), 0, "no program that is started gets it");
     match act {
         "exit-7" => std::process::exit(7),
         "hold" => hold(folder),
