@@ -75,7 +75,8 @@ fn add_raw(groups: &[Group<'_>], answers: &[Answer], panels: &mut [Panel]) {
     for (group, panel) in groups.iter().zip(panels) {
         for answer in answers.iter().filter(|answer| answer.raw && answer.panel == panel.title) {
             for (member, row) in group.members.iter().zip(&mut panel.rows) {
-                row.ops.extend(raw_summary(&answer.metric.op, &member.chosen(Disturbed::Kept)));
+                let trials = member.chosen(Disturbed::Kept);
+                row.ops.extend(answer.metric.ops().find_map(|op| raw_summary(op, &trials)));
             }
         }
     }

@@ -279,7 +279,8 @@ fn row_fields(panel: &Panel, row: &Row, op: &OpSummary) -> Vec<String> {
 fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) -> [String; 6] {
     let fits = |c: &&Comparison| {
         let metric = &c.metric;
-        let same = metric.op == op.op && metric.view == op.view;
+        let own = metric.ops().find(|name| row.ops.iter().any(|op| op.op == *name));
+        let same = own == Some(op.op.as_str()) && metric.view == op.view;
         same && statistic_name(metric.statistic) == statistic && c.other == row.label
     };
     let Some(found) = panel.comparisons.iter().find(fits) else {

@@ -145,10 +145,13 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
         _ => ranking::number_head(metric),
     };
     let against = format!("against {}", ranking::reference(panel));
-    let all: [(String, Kind, u8, bool); 8] = [
+    let service = ranking::service_quantile(metric);
+    let longest_bar = if service.is_some() { BAR - 4.0 } else { BAR };
+    let all: [(String, Kind, u8, bool); 9] = [
         (String::new(), Kind::Word, 0, true),
         (head, Kind::Number, 0, true),
         ("of trials".into(), Kind::Number, 2, true),
+        ("service".into(), Kind::Number, 2, service.is_some()),
         (String::new(), Kind::Word, 4, true),
         ("held".into(), Kind::Number, 1, has_rate),
         ("sustains".into(), Kind::Number, 1, sustains),
@@ -166,7 +169,7 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     for (index, row) in rows.iter().take(much.rows).enumerate() {
         let found = value(row);
         let share = found.as_ref().filter(|_| longest > 0.0).map(|(value, ..)| value / longest);
-        let bar = share.map_or(0.0, |share| (BAR * share).ceil().clamp(1.0, BAR));
+        let bar = share.map_or(0.0, |share| (longest_bar * share).ceil().clamp(1.0, longest_bar));
         let (text, range) = match found {
             Some((_, text, range)) => (text, range),
             None => (lost_word(subject, row, &metric.op), None),
@@ -174,10 +177,11 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
         let per_s = |rate: Option<Spread>| {
             rate.map_or_else(String::new, |rate| format!("{}/s", significant(rate.median)))
         };
-        let cells: [Cell; 8] = [
+        let cells: [Cell; 9] = [
             Role::Candidate(subject.slot(&row.label)).of(short(&row.label, columns / 3)).into(),
             text.into(),
             range.unwrap_or_default().into(),
+            service.map_or_else(String::new, |q| ranking::service_text(row, metric, q)).into(),
             "#".repeat(bar as usize).into(),
             per_s(row.rate).into(),
             per_s(row.sustained).into(),

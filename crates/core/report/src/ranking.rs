@@ -71,7 +71,7 @@ pub fn service_quantile(headline: &Metric) -> Option<f64> {
 }
 
 pub fn service_text(row: &Row, headline: &Metric, q: f64) -> String {
-    quantile_text(row.ops.iter().find(|op| op.op == headline.op && op.view == View::Service), q)
+    quantile_text(summary(row, &Metric { view: View::Service, ..headline.clone() }), q)
 }
 
 pub fn is_any_uncarried(panel: &Panel, metric: &Metric, shown: &[f64]) -> bool {

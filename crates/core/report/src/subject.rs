@@ -153,7 +153,8 @@ pub fn phase<'p>(
 
 fn phase_of<'p>(panel: &'p Panel, metric: &Metric) -> Option<&'p PhaseRow> {
     let is_rate = metric.statistic == Statistic::Rate;
-    panel.phases.iter().find(|phase| is_rate && phase.phase == metric.op)
+    let named = |name| panel.phases.iter().find(|phase| is_rate && phase.phase == name);
+    metric.ops().find_map(named)
 }
 
 /// What a rate counts, where that is known.
@@ -308,6 +309,7 @@ mod tests {
             assert!(subject.value(&panel.rows[0], &metric).is_some_and(|value| value.median > 0.0));
             let trial = subject.trials(&panel.rows[0].cell)[0];
             assert_eq!(timed(trial, &metric).map(|op| op.op.as_str()), Some(own));
+            assert_ne!(crate::ranking::service_text(&panel.rows[0], &metric, 0.5), "-");
         }
         assert!(findings.endings.iter().all(|end| !end.sentence.contains("nothing to compare")));
     }

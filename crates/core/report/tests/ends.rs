@@ -88,6 +88,17 @@ fn the_three_ends_at_40_columns() {
 }
 
 #[test]
+fn service_time_stands_beside_the_response_time_that_ranks() {
+    let (mut run, _) = winner();
+    run.plan.design.primary.iter_mut().for_each(|metric| metric.view = View::Response);
+    let found = findings(&run);
+    let text = screen(&(run, found), 80);
+    assert!(text.lines().count() <= LINES_MAX, "{text}");
+    let head = text.lines().find(|line| line.contains(" of trials ")).expect("bars");
+    assert!([" p50 ", " service ", " p99"].iter().all(|word| head.contains(word)), "{text}");
+}
+
+#[test]
 fn every_writer_says_the_same() {
     for (run, found) in [winner(), equal(), no_answer()] {
         let (subject, first) = (Subject::new(&run, &found), &found.endings[0]);
