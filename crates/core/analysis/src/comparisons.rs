@@ -47,7 +47,10 @@ pub fn comparisons(
                         primary: is_planned,
                         blocks: duel.blocks,
                         speedup: duel.ratio,
-                        interval: duel.closed(),
+                        // A time that the plan did not ask for is outside the error that the run shares.
+                        interval: duel
+                            .closed()
+                            .filter(|_| is_planned || !metric.statistic.is_time()),
                         claim,
                     });
                 }

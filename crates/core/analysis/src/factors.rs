@@ -98,6 +98,8 @@ fn one(table: &Table<'_>, rules: Rules, series: &[Series]) -> FactorFindings {
     let mut interactions: Vec<Effect> = series.iter().map(seen).collect();
     interactions
         .retain(|effect| effect.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0));
+    // It is outside the error that the run shares.
+    interactions.iter_mut().for_each(|effect| effect.interval = None);
     largest_first(&mut interactions);
     FactorFindings {
         metric: table.metric().clone(),

@@ -268,7 +268,7 @@ fn weights_decide_and_each_number_alone_is_told() {
         only(&tail)
             .would_change
             .iter()
-            .any(|text| text == "other weights: by durable.p50 alone xfs"),
+            .any(|text| text == "other weights (exploratory): by durable.p50 alone xfs"),
         "{tail:?}"
     );
     let middle = asked("5*durable.p50 + durable.p99", &[], &[run()]);
@@ -388,7 +388,9 @@ fn disturbed_trials_choose_nothing_and_the_choice_without_them_is_told() {
     let gate = "other programs took the CPU in 9 of 9 blocks of ext4 and xfs; these are not ranked";
     assert!(only(&choice).sentences[0].contains(gate), "{choice:?}");
     assert!(
-        only(&choice).would_change.contains(&"disturbed trials: without them xfs".to_string()),
+        only(&choice)
+            .would_change
+            .contains(&"disturbed trials: without them xfs (exploratory)".to_string()),
         "{choice:?}"
     );
 }

@@ -10,7 +10,7 @@ use pickfs_analysis::published::{
 
 use crate::{
     document::{Cell, Column, Document, Kind, Node, Role, RowKind, Table, Text, facts},
-    wording::{factors, ratio_number},
+    wording::ratio_number,
 };
 
 /// What is compared, the words counted, then a table for each part of the published one.
@@ -54,10 +54,7 @@ fn pair_cells(pair: &Pair) -> [Cell; 3] {
         None => "-".into(),
     };
     let measured = pair.measured.map_or_else(|| "-".into(), |ratio| ratio_number(ratio.value));
-    let interval = pair.measured.and_then(|ratio| ratio.interval);
-    let interval = interval.map(|(low, high)| factors(low, high));
-    let measured = Cell::from(measured).under(interval);
-    [published.into(), measured, word_text(pair).into()]
+    [published.into(), measured.into(), word_text(pair).into()]
 }
 
 /// The word, with the reason where a row has a particular one.

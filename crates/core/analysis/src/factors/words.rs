@@ -112,15 +112,13 @@ fn interactions(found: &FactorFindings) -> Option<String> {
     ))
 }
 
-/// `candidate=xfs with sync=fdatasync 1.30x [1.21, 1.40] faster than the two alone say`.
+/// `candidate=xfs with sync=fdatasync 1.30x faster than the two alone say`.
 fn together(effect: &Effect) -> String {
     let parts: Vec<String> =
         effect.levels.iter().map(|level| format!("{}={}", level.axis, level.value)).collect();
-    let (word, ratio, interval) = match effect.speedup >= 1.0 {
-        true => ("faster", effect.speedup, effect.interval),
-        false => ("slower", 1.0 / effect.speedup, effect.interval.map(|(l, h)| (1.0 / h, 1.0 / l))),
+    let (word, ratio) = match effect.speedup >= 1.0 {
+        true => ("faster", effect.speedup),
+        false => ("slower", 1.0 / effect.speedup),
     };
-    let range =
-        interval.map_or(String::new(), |(low, high)| format!(" {}", interval_text(low, high)));
-    format!("{} {}{range} {word} than the two alone say", parts.join(" with "), times(ratio))
+    format!("{} {} {word} than the two alone say", parts.join(" with "), times(ratio))
 }

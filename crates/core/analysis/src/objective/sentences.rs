@@ -291,7 +291,9 @@ impl Contest<'_, '_> {
         let alone = terms.filter_map(|(index, term)| {
             let alone = self.decided(&self.fit, Disturbed::Kept, Some(index)).best();
             let is_other = field.formula.terms.len() > 1 && !alone.is_empty() && alone != best;
-            is_other.then(|| format!("other weights: by {} alone {}", term.metric, list(&alone)))
+            is_other.then(|| {
+                format!("other weights (exploratory): by {} alone {}", term.metric, list(&alone))
+            })
         });
         alone.collect()
     }
@@ -305,6 +307,6 @@ impl Contest<'_, '_> {
         }
         let clean = self.decided(&self.fit, Disturbed::Without("disturbed"), None).best();
         let said = if clean.is_empty() { "nothing could be chosen".into() } else { list(&clean) };
-        (clean != best).then(|| format!("disturbed trials: without them {said}"))
+        (clean != best).then(|| format!("disturbed trials: without them {said} (exploratory)"))
     }
 }

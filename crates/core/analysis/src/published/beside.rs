@@ -84,7 +84,8 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
         parts: Vec::new(),
         notes: vec![
             "the table is of another machine, without a spread: a ratio of it counts as a \
-             difference where its two decimals differ from 1.00; here the interval decides"
+             difference where its two decimals differ from 1.00; here the interval of each row \
+             alone decides (exploratory: one row in twenty differs by chance)"
                 .into(),
         ],
     };
