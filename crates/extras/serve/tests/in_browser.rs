@@ -230,11 +230,12 @@ fn a_page_that_follows_a_run_grows_until_its_end() {
     browser.goto(&format!("http://{address}/live/live"));
     assert_eq!(browser.eval("document.getElementById('count').textContent"), "2");
     later.iter().for_each(|trial| file.add_trial(trial).unwrap());
-    wait(&mut browser, "document.getElementById('count').textContent === '8'");
-    assert_eq!(browser.eval("document.querySelectorAll('#rows tr').length"), 8);
-    assert_eq!(browser.eval("document.querySelector('#rows td').textContent"), "8");
+    // The page is loaded again and again: in between there is nothing in it.
+    wait(&mut browser, "document.getElementById('count')?.textContent === '8'");
+    wait(&mut browser, "document.querySelectorAll('#rows tr').length === 8");
+    wait(&mut browser, "document.querySelector('#rows td')?.textContent === '8'");
     file.end(run.ended.as_ref().unwrap()).unwrap();
-    wait(&mut browser, "document.getElementById('state').textContent.startsWith('Ended')");
+    wait(&mut browser, "document.getElementById('state')?.textContent.startsWith('Ended')");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
