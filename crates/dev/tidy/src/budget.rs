@@ -41,7 +41,7 @@ const LINES: &[(&str, usize)] = &[
     ("extras/features", 3580),
     ("extras/guest", 4700),
     // The pages of the server came from `report`, which lost 430 lines.
-    ("extras/serve", 2503),
+    ("extras/serve", 2504),
 ];
 
 /// Of files with their texts.
