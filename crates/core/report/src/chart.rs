@@ -19,7 +19,7 @@ mod timeline;
 pub use axis::{Axis, Spacing, Unit};
 pub use frame::{Canvas, Frame, Look, Rows};
 pub use kind::{Chart, ChartKind, UnknownChart, charts};
-pub use palette::Slot;
+pub use palette::{COLOURS, Slot};
 pub use scene::{Anchor, Dash, Form, Ink, Item, Part, Scene, Shape, words};
 pub use timeline::{trial_lines, worst_of_seconds};
 

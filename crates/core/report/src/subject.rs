@@ -231,7 +231,7 @@ fn slots<'a>(run: &'a RunRecord, findings: &'a Findings) -> BTreeMap<&'a str, Sl
     let mut plainest: Vec<_> = candidates().filter(|one| has_row(&one.label)).collect();
     plainest.sort_by_key(|one| one.label.len());
     for candidate in plainest {
-        let own = Slot::of_file_system(&candidate.fs);
+        let Some(own) = Slot::of_file_system(&candidate.fs) else { continue };
         if !taken.contains(&own) {
             slots.insert(candidate.label.as_str(), own);
             taken.push(own);

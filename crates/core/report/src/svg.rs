@@ -8,7 +8,7 @@ use pickfs_record::visible::steers;
 use crate::chart::{
     Anchor, Form, Ink, Item, Part, Scene, Shape,
     lettering::FAMILIES,
-    palette::{FLOOR, GRID, HEAT_STEPS, MUTED, PAPER, Rgb, Slot, TEXT, heat, heat_class},
+    palette::{COLOURS, FLOOR, GRID, HEAT_STEPS, MUTED, PAPER, Rgb, Slot, TEXT, heat, heat_class},
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn colours(dark: bool) -> String {
     for (name, pair) in [("paper", PAPER), ("ink", TEXT), ("muted", MUTED), ("grid", GRID)] {
         let _ = write!(out, "--{name}:{};", pick(pair));
     }
-    for index in 0..8 {
+    for index in 0..COLOURS {
         let _ = write!(out, "--c{index}:{};", pick(Slot::Series(index).colours()));
     }
     let _ = write!(out, "--cf:{};", pick(FLOOR));
@@ -50,11 +50,11 @@ pub fn colours(dark: bool) -> String {
 }
 
 pub fn style_sheet() -> String {
-    let names =
-        ["paper", "ink", "muted", "grid", "cf", "c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+    let series = (0..COLOURS).map(|index| format!("c{index}"));
+    let names = ["paper", "ink", "muted", "grid", "cf"].map(String::from).into_iter().chain(series);
     let rule =
-        |name: &&str| format!(".s-{name}{{stroke:var(--{name})}}.f-{name}{{fill:var(--{name})}}");
-    names.iter().map(rule).collect::<Vec<_>>().join("\n")
+        |name: String| format!(".s-{name}{{stroke:var(--{name})}}.f-{name}{{fill:var(--{name})}}");
+    names.map(rule).collect::<Vec<_>>().join("\n")
 }
 
 fn open(out: &mut String, scene: &Scene, setting: Setting) {

@@ -4,6 +4,8 @@
 //! Okabe and Ito, "Color Universal Design", 2008), darkened where white paper
 //! needs it and lightened for dark paper.
 
+use pickfs_candidate::fs::FILE_SYSTEMS;
+
 use super::{Dash, Form};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,10 +15,18 @@ pub enum Slot {
     Floor(usize),
 }
 
-const LIGHT: [u32; 8] =
-    [0x0067A5, 0xD1491B, 0x008A64, 0xB5488E, 0x3A9BD9, 0xB97A00, 0x7A4FBF, 0x6B5B00];
-const DARK: [u32; 8] =
-    [0x5AB4F0, 0xFF8A5C, 0x2FC99A, 0xEE9CCB, 0xA9D8FF, 0xF2B63C, 0xB79CF5, 0xD8CB5A];
+pub const COLOURS: usize = 24;
+/// Behind the first eight those that are farthest from all before them and from the floor.
+const LIGHT: [u32; COLOURS] = [
+    0x0067A5, 0xD1491B, 0x008A64, 0xB5488E, 0x3A9BD9, 0xB97A00, 0x7A4FBF, 0x6B5B00, 0x770033,
+    0xEE00FF, 0x0000FF, 0x441199, 0x004433, 0xFF33AA, 0x9977FF, 0x2266FF, 0x880088, 0xAA00FF,
+    0xAA0000, 0x779900, 0x6611FF, 0x664466, 0xCC7788, 0x004477,
+];
+const DARK: [u32; COLOURS] = [
+    0x5AB4F0, 0xFF8A5C, 0x2FC99A, 0xEE9CCB, 0xA9D8FF, 0xF2B63C, 0xB79CF5, 0xD8CB5A, 0xFF2277,
+    0xFF77FF, 0x0088FF, 0x9966FF, 0x009988, 0xCC66BB, 0xFF00FF, 0x66FFBB, 0xCC6666, 0xFFCCBB,
+    0xAA8811, 0xEEFF00, 0x00CC00, 0xFFFFCC, 0x00FF00, 0x339900,
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rgb(pub u32);
@@ -63,27 +73,23 @@ pub fn heat_class(step: i8) -> String {
 }
 
 impl Slot {
-    /// The look that a file system has in every picture, from the letters of its name: no list to keep. The numbers
-    /// are those with which the eight that are tried most get eight colours.
-    pub fn of_file_system(name: &str) -> Slot {
-        let letters = name.bytes().map(u32::from);
-        let mixed =
-            letters.fold(13_750u32, |sum, letter| sum.wrapping_mul(35).wrapping_add(letter));
-        Slot::Series((mixed.wrapping_mul(0x9E37_79B1) >> 29) as usize)
+    /// The look that a file system has in every picture: its place among the rows of file systems.
+    pub fn of_file_system(name: &str) -> Option<Slot> {
+        FILE_SYSTEMS.iter().position(|row| row.name == name).map(Slot::Series)
     }
 
     pub fn colours(self) -> (Rgb, Rgb) {
         match self {
             Slot::Floor(_) => FLOOR,
-            Slot::Series(index) => (Rgb(LIGHT[index % 8]), Rgb(DARK[index % 8])),
+            Slot::Series(index) => (Rgb(LIGHT[index % COLOURS]), Rgb(DARK[index % COLOURS])),
         }
     }
 
-    /// The name of the colour in a style sheet: `c0` to `c7`, or `cf`.
+    /// The name of the colour in a style sheet: `c0` to `c23`, or `cf`.
     pub fn class(self) -> String {
         match self {
             Slot::Floor(_) => "cf".into(),
-            Slot::Series(index) => format!("c{}", index % 8),
+            Slot::Series(index) => format!("c{}", index % COLOURS),
         }
     }
 
@@ -116,13 +122,13 @@ mod tests {
         }
         let look = |i| (Slot::Series(i).class(), Slot::Series(i).dash(), Slot::Series(i).form());
         for index in 0..16 {
-            assert_ne!(look(index), look(index + 8), "{index}");
+            assert_ne!(look(index), look(index + COLOURS), "{index}");
         }
     }
 
     #[test]
     fn every_colour_stands_out_from_its_paper() {
-        for index in 0..8 {
+        for index in 0..COLOURS {
             let (light, dark) = Slot::Series(index).colours();
             assert!(contrast(light, PAPER.0) >= 3.0, "light {index}");
             assert!(contrast(dark, PAPER.1) >= 4.5, "dark {index}");

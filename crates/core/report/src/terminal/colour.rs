@@ -3,9 +3,9 @@
 //! use); who writes the text to a terminal turns marks into colours by [`colour_of`], when
 //! everything else that would steer the terminal is gone.
 
-use crate::chart::Slot;
+use crate::chart::{COLOURS, Slot};
 
-const MARKS: [(char, &str); 16] = [
+const MARKS: [(char, &str); 32] = [
     (END, "\x1b[0m"),
     (BOLD, "\x1b[1m"),
     (FAINT, "\x1b[2m"),
@@ -22,7 +22,23 @@ const MARKS: [(char, &str); 16] = [
     (SERIES[5], "\x1b[38;5;172m"),
     (SERIES[6], "\x1b[38;5;98m"),
     (SERIES[7], "\x1b[38;5;100m"),
-    (SERIES[8], "\x1b[38;5;245m"),
+    (SERIES[COLOURS], "\x1b[38;5;125m"),
+    (SERIES[9], "\x1b[38;5;201m"),
+    (SERIES[10], "\x1b[38;5;27m"),
+    (SERIES[11], "\x1b[38;5;92m"),
+    (SERIES[12], "\x1b[38;5;23m"),
+    (SERIES[13], "\x1b[38;5;170m"),
+    (SERIES[14], "\x1b[38;5;165m"),
+    (SERIES[15], "\x1b[38;5;38m"),
+    (SERIES[16], "\x1b[38;5;126m"),
+    (SERIES[17], "\x1b[38;5;171m"),
+    (SERIES[18], "\x1b[38;5;130m"),
+    (SERIES[19], "\x1b[38;5;148m"),
+    (SERIES[20], "\x1b[38;5;24m"),
+    (SERIES[21], "\x1b[38;5;145m"),
+    (SERIES[22], "\x1b[38;5;106m"),
+    (SERIES[23], "\x1b[38;5;22m"),
+    (SERIES[24], "\x1b[38;5;245m"),
 ];
 const END: char = '\u{fdd0}';
 const BOLD: char = '\u{fdd1}';
@@ -31,9 +47,11 @@ const GREEN: char = '\u{fdd3}';
 const CYAN: char = '\u{fdd4}';
 const BOLD_GREEN: char = '\u{fdd5}';
 const BOLD_YELLOW: char = '\u{fdd6}';
-const SERIES: [char; 9] = [
+const SERIES: [char; COLOURS + 1] = [
     '\u{fdd7}', '\u{fdd8}', '\u{fdd9}', '\u{fdda}', '\u{fddb}', '\u{fddc}', '\u{fddd}', '\u{fdde}',
-    '\u{fddf}',
+    '\u{fddf}', '\u{fde0}', '\u{fde1}', '\u{fde2}', '\u{fde3}', '\u{fde4}', '\u{fde5}', '\u{fde6}',
+    '\u{fde7}', '\u{fde8}', '\u{fde9}', '\u{fdea}', '\u{fdeb}', '\u{fdec}', '\u{fded}', '\u{fdee}',
+    '\u{fdef}',
 ];
 
 pub fn colour_of(mark: char) -> Option<&'static str> {
@@ -77,8 +95,8 @@ impl Paint {
 
     pub fn series(self, slot: Slot, text: &str) -> String {
         let mark = match slot {
-            Slot::Series(index) => SERIES[index % 8],
-            Slot::Floor(_) => SERIES[8],
+            Slot::Series(index) => SERIES[index % COLOURS],
+            Slot::Floor(_) => SERIES[COLOURS],
         };
         self.wrap(mark, text)
     }
