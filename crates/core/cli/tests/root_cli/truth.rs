@@ -146,7 +146,8 @@ fn an_image_on_a_copying_host_is_written_in_place() {
     // Copied on write, each sync would have torn the image into more extents.
     assert_eq!(image.extents_before, image.extents_after, "{image:?}");
     mounted.unmount().unwrap();
-    device.detach().unwrap();
+    // A namespace of a test beside this one may hold the mount: the device goes with its last user.
+    let _ = device.detach();
 }
 
 fn traced(params: Value) -> (Vec<WorkerMessage>, Vec<String>) {
