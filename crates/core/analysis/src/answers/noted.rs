@@ -34,7 +34,9 @@ impl Question<'_> {
             let (left, now) = (self.left(), (self.end(), self.left()));
             let without = other.map_or((AnswerEnd::NoAnswer, left), |q| (q.end(), q.left()));
             let differs = apart.iter().any(|known| known == kind);
-            (differs || now != without)
+            let has_pair = |block: &Vec<Option<f64>>| block.iter().flatten().count() > 1;
+            let is_left = other.is_some_and(|q| q.ranked.blocks().iter().any(has_pair));
+            (differs || is_left && now != without)
                 .then(|| gates::note(kind, (now.0, &now.1), (without.0, &without.1)))
         };
         let mut notes: Vec<Flag> = without.iter().filter_map(note).collect();
