@@ -8,7 +8,7 @@ use pickfs_record::{
     finding::{Panel, Row},
 };
 
-use pickfs_analysis::wording::list;
+use pickfs_analysis::{ending::DISTURBED, wording::list};
 
 use crate::{Subject, ranking, subject::counted};
 
@@ -75,6 +75,9 @@ pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     let is_said = subject.findings.endings.iter().any(|ending| ending.cure.is_some());
     let mut notices: Vec<_> = subject.findings.notices.iter().collect();
     notices.retain(|notice| !is_said || notice.kind != "few-blocks");
+    // A run that was stopped by them says so, with the cure, in its answer.
+    let is_stopped = subject.run.ended.as_ref().is_some_and(|end| end.how == DISTURBED);
+    notices.retain(|n| !is_stopped || n.kind != "disturbed" && n.kind != "throttled");
     let answers = &subject.findings.answers;
     let noted = |kind: &str| {
         let mut notes = answers.iter().flat_map(|answer| &answer.notes);

@@ -87,6 +87,20 @@ fn the_three_ends_at_40_columns() {
     }
 }
 
+/// Two blocks of nothing else: who it was and what helps stand in the answer alone.
+#[test]
+fn a_run_that_others_stopped_says_once_what_helps() {
+    let names = ["ext4", "xfs", "btrfs"];
+    let mishaps = names.map(|name| Mishap::disturbed(name, "", 0, 1.0)).into();
+    let (mut run, _) = run(2, four(), mishaps);
+    let end = run.ended.as_mut().expect("an end");
+    end.how = "disturbed".into();
+    end.note = "others (sh 0.9 CPUs) took the CPU in every trial of blocks 1 and 2; stop them and run it again".into();
+    let found = findings(&run);
+    let text = screen(&(run, found), 80);
+    assert_eq!(text.matches("stop them").count(), 1, "{text}");
+}
+
 #[test]
 fn service_time_stands_beside_the_response_time_that_ranks() {
     let (mut run, _) = winner();
