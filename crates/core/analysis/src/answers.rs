@@ -283,7 +283,7 @@ mod tests {
         finding::{Comparison, Findings},
         plan::{Statistic, StopRule},
     };
-    use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
+    use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
 
     fn primary(found: &Findings) -> Vec<Comparison> {
         let all = found.panels.iter().flat_map(|panel| panel.comparisons.clone());
@@ -379,33 +379,6 @@ mod tests {
         assert_eq!((append.end, &append.gate), (AnswerEnd::NoAnswer, &None));
         assert_eq!(append.notes[0].text, "without them WINNER ext4:noatime");
         assert_eq!(of("durable").notes, []);
-    }
-
-    /// What all trials have moves nothing, as nothing is left without them.
-    #[test]
-    fn each_kind_is_noted_where_rows_differ_in_it_or_the_end_hangs_on_it() {
-        let moved = "without them NO ANSWER ext4:noatime and xfs:noatime";
-        for kind in crate::doubts::KINDS {
-            let noted = |labels: &[&str], blocks: u32| {
-                let flag = MishapKind::Flagged(kind.into(), "known".into());
-                let all = labels.iter().flat_map(|label| (1..=blocks).map(move |n| (label, n)));
-                let mishaps = all.map(|(label, n)| Mishap::new(label, "none", n, flag.clone()));
-                let mishaps = mishaps.collect();
-                let mut candidates = pair(["ext4:noatime", "xfs:noatime"], 150_000.0, 0.01);
-                candidates[1].append_ns = 800.0;
-                let run = fake_run(&FakeRun { candidates, mishaps, ..twelve() });
-                let found = findings(&run).answers;
-                let of = |op: &str| found.iter().find(|answer| answer.metric.op == op);
-                assert_eq!(of("durable").expect("asked").notes, [], "{kind} of other trials");
-                let notes = of("append").expect("asked").notes.iter();
-                notes.map(|note| (note.kind.clone(), note.text.clone())).collect::<Vec<_>>()
-            };
-            let (both, told) = (["ext4:noatime", "xfs:noatime"], [(kind.into(), moved.into())]);
-            assert_eq!(noted(&both, 12), [], "{kind} of all alike");
-            assert_eq!(noted(&both, 5), told, "the end hangs on it");
-            assert_eq!(noted(&both[1..], 5), told, "they differ in it");
-            assert_eq!(noted(&both[1..], 2), [], "{kind} of a few");
-        }
     }
 
     #[test]

@@ -54,3 +54,40 @@ pub fn without_doubts<'a>(
     let kinds = doubts::KINDS.into_iter().filter(|kind| raised.iter().any(|f| f.kind == *kind));
     kinds.map(|kind| (kind, questions(run, groups, ops, Disturbed::Without(kind)))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::findings;
+    use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
+
+    /// What all trials have moves nothing, as nothing is left without them.
+    #[test]
+    fn each_kind_is_noted_where_rows_differ_in_it_or_the_end_hangs_on_it() {
+        let moved = "without them NO ANSWER ext4:noatime and xfs:noatime";
+        let both = ["ext4:noatime", "xfs:noatime"];
+        for kind in crate::doubts::KINDS {
+            let noted = |labels: &[&str], blocks: u32| {
+                let flag = MishapKind::Flagged(kind.into(), "known".into());
+                let all = labels.iter().flat_map(|label| (1..=blocks).map(move |n| (label, n)));
+                let mishaps = all.map(|(label, n)| Mishap::new(label, "none", n, flag.clone()));
+                let mishaps = mishaps.collect();
+                let mut candidates = both.map(|name| FakeCandidate::new(name, 500.0, 150_000.0));
+                candidates.iter_mut().for_each(|candidate| candidate.noise = 0.01);
+                candidates[1].append_ns = 800.0;
+                let candidates = candidates.into();
+                let run =
+                    fake_run(&FakeRun { blocks: 12, candidates, mishaps, ..FakeRun::default() });
+                let found = findings(&run).answers;
+                let of = |op: &str| found.iter().find(|answer| answer.metric.op == op);
+                assert_eq!(of("durable").expect("asked").notes, [], "{kind} of other trials");
+                let notes = of("append").expect("asked").notes.iter();
+                notes.map(|note| (note.kind.clone(), note.text.clone())).collect::<Vec<_>>()
+            };
+            let told = [(kind.into(), moved.into())];
+            assert_eq!(noted(&both, 12), [], "{kind} of all alike");
+            assert_eq!(noted(&both, 5), told, "the end hangs on it");
+            assert_eq!(noted(&both[1..], 5), told, "they differ in it");
+            assert_eq!(noted(&both[1..], 2), [], "{kind} of a few");
+        }
+    }
+}
