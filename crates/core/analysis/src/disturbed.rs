@@ -44,11 +44,11 @@ pub fn others(trials: &[&TrialRecord]) -> (&'static str, Option<String>) {
     if !sums.iter().all(is_elsewhere) {
         sums.retain(|one| !is_elsewhere(one));
     }
-    let mean = |(name, sum): &(&str, f64)| match (sum / disturbed.len() as f64, is_disk) {
-        (bytes, true) => format!("{name} {:.1} MB/s", bytes / 1e6),
-        (cpus, false) => format!("{name} {cpus:.1} CPUs"),
-    };
-    let told: Vec<String> = sums.iter().take(TAKERS_TOLD).map(mean).collect();
+    let (unit, word) = if is_disk { (1e6, "MB/s") } else { (1.0, "CPUs") };
+    let means = sums.iter().map(|(name, sum)| (name, sum / unit / disturbed.len() as f64));
+    // Whoever took what rounds to nothing is not to blame.
+    let told = means.filter(|(_, mean)| *mean >= 0.05).take(TAKERS_TOLD);
+    let told: Vec<String> = told.map(|(name, mean)| format!("{name} {mean:.1} {word}")).collect();
     let what = if is_disk { "used the disk" } else { "took the CPU" };
     (what, (!told.is_empty()).then(|| told.join(", ")))
 }
@@ -125,6 +125,8 @@ mod tests {
             others(&[&trial]).1
         };
         assert_eq!(named(&[("sh", 0.2), (&rustc, 1.4)]), Some("sh 0.2 CPUs".into()));
+        assert_eq!(named(&[("sh", 0.2), ("ld", 0.04)]), Some("sh 0.2 CPUs".into()));
+        assert_eq!(named(&[("ld", 0.04)]), None);
         assert_eq!(named(&[(&rustc, 1.4)]), Some("rustc (on other CPUs) 1.4 CPUs".into()));
     }
 
