@@ -62,14 +62,14 @@ pub(crate) fn table(subject: &Subject, most: usize) -> Option<Table> {
     }
     let more = asked.len().saturating_sub(most);
     table.notes.extend((more > 0).then(|| format!("and {more} more").into()));
-    (!asked.is_empty()).then_some(Table { has_ranges: true, ..table })
+    (!asked.is_empty()).then_some(Table { has_ranges: true, is_cards: true, ..table })
 }
 
 fn name(panel: &Panel, metric: &Metric) -> Cell {
     let tier = tier(&metric.op);
     let what = match tier {
         Some(tier) => tier.phase.to_string(),
-        None => metric_name(metric).replace(", service time", ""),
+        None => metric_name(metric),
     };
     let at = if panel.title.is_empty() { "" } else { &format!("{}: ", panel.title) };
     let name = format!("{at}{what}");

@@ -130,6 +130,8 @@ pub struct Table {
     pub brief: &'static str,
     /// A screen shows ranges too.
     pub has_ranges: bool,
+    /// Where a page is narrow each row stands as a card, with the heads beside its cells.
+    pub is_cards: bool,
 }
 
 /// How a column stands, and who gives way where a screen is narrow.

@@ -228,7 +228,7 @@ fn values(subject: &Subject, panel: &Panel) -> Option<String> {
         Some(format!("{} {value}", ranking::label(row)))
     });
     let each = each.collect::<Vec<_>>().join(", ");
-    let name = metric_name(&metric).replace(", service time", "");
+    let name = metric_name(&metric);
     let at = if panel.title.is_empty() { "" } else { &format!("{}, ", panel.title) };
     (!each.is_empty()).then(|| format!("{at}{name}: {each}"))
 }

@@ -117,7 +117,7 @@ fn table(subject: &Subject, panel: &Panel, table: &PhaseTable) -> Table {
         rows: rows.collect(),
         notes: texts,
         brief: UNDECIDED,
-        has_ranges: false,
+        ..Table::default()
     }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use pickfs_record::{
     BackingKind, Cell, CellId, Durability, Findings, Outcome, RunRecord, TrialRecord, WorkUnit,
@@ -14,7 +14,10 @@ use pickfs_analysis::{
     summary::{CAPACITY_KEY, metric_value, rate_held, spread},
 };
 
-use crate::chart::Slot;
+use crate::chart::{
+    Slot,
+    latency_map::{Cells, cells},
+};
 
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
@@ -23,6 +26,7 @@ pub struct Subject<'a> {
     pub stalls: Vec<StallTable>,
     slots: BTreeMap<&'a str, Slot>,
     trials: BTreeMap<&'a CellId, Vec<&'a TrialRecord>>,
+    maps: RefCell<BTreeMap<(CellId, String), Rc<Cells>>>,
 }
 
 impl<'a> Subject<'a> {
@@ -32,7 +36,14 @@ impl<'a> Subject<'a> {
             trials.entry(&trial.cell).or_default().push(trial);
         }
         let stalls = stall_tables(run);
-        Subject { run, findings, stalls, slots: slots(run, findings), trials }
+        Subject {
+            run,
+            findings,
+            stalls,
+            slots: slots(run, findings),
+            trials,
+            maps: RefCell::default(),
+        }
     }
 
     pub fn slot(&self, label: &str) -> Slot {
@@ -45,6 +56,13 @@ impl<'a> Subject<'a> {
 
     pub fn finished(&self, cell: &CellId) -> impl Iterator<Item = &'a TrialRecord> {
         self.trials(cell).iter().copied().filter(|trial| trial.outcome == Outcome::Finished)
+    }
+
+    /// Latency over time of a row, decoded once for all pictures and formats.
+    pub fn mapped(&self, row: &Row, metric: &Metric) -> Rc<Cells> {
+        let key = (row.cell.clone(), metric.to_string());
+        let mut maps = self.maps.borrow_mut();
+        maps.entry(key).or_insert_with(|| Rc::new(cells(self, row, metric))).clone()
     }
 
     pub fn cell(&self, id: &CellId) -> Option<&'a Cell> {

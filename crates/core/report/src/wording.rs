@@ -40,16 +40,6 @@ pub fn op_name(op: &str) -> &str {
     }
 }
 
-pub fn metric_name(metric: &Metric) -> String {
-    let statistic = statistic_name(metric.statistic);
-    match metric.statistic {
-        Statistic::Rate => format!("{} {statistic}", op_name(&metric.op)),
-        Statistic::Figure(_) => metric.op.clone(),
-        Statistic::Mean if is_program_time(&metric.op) => format!("{} time", metric.op),
-        _ => format!("{} {statistic}, {}", op_name(&metric.op), view_name(metric.view)),
-    }
-}
-
 /// A metric's value with its unit: nanoseconds, work or turns per second for rates.
 pub fn value_text(unit: Option<WorkUnit>, metric: &Metric, value: f64) -> String {
     match (unit, metric.statistic) {
@@ -114,7 +104,9 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
     }
 }
 
-pub use pickfs_analysis::wording::{interval_text as factors, is_program_time, quantile_name};
+pub use pickfs_analysis::wording::{
+    interval_text as factors, is_program_time, metric_name, quantile_name,
+};
 
 pub fn survives_text(durability: Durability) -> &'static str {
     match durability {

@@ -55,6 +55,18 @@ fn pages_load_without_a_complaint_and_ask_no_other_host() {
     );
 }
 
+/// Answers of which a column lies outside the window.
+const CUT: &str = "[...document.querySelectorAll('#answer .wide')].filter((wide) => \
+                   wide.scrollWidth > wide.clientWidth).map((wide) => wide.scrollWidth).join()";
+/// Names in heads of tables, and of the first picture, that are shown in more than one colour.
+const MIXED: &str = "(() => { const seen = {}; \
+    const put = (name, colour) => (seen[name.trim()] ??= new Set()).add(colour); \
+    for (const mark of document.querySelectorAll('#answer th .swatch')) \
+      put(mark.parentElement.textContent, getComputedStyle(mark).backgroundColor); \
+    for (const part of document.querySelectorAll('#chart-answer g.data circle, #chart-answer g.data polygon')) \
+      put(part.parentElement.dataset.series, getComputedStyle(part).stroke); \
+    return Object.keys(seen).filter((name) => seen[name].size > 1).join() })()";
+
 #[test]
 fn a_report_opens_from_a_file_and_asks_for_nothing() {
     let Some(mut browser) = Browser::start() else { return };
@@ -71,10 +83,15 @@ fn a_report_opens_from_a_file_and_asks_for_nothing() {
         let file = folder.path().join(format!("{name}.html"));
         std::fs::write(&file, pickfs_report::html::html(&subject, None)).unwrap();
         let url = format!("file://{}", file.display());
-        for (width, is_dark) in [(1280, false), (1280, true), (390, false), (390, true)] {
+        let sizes = [1440, 1280, 390].into_iter().flat_map(|width| [(width, false), (width, true)]);
+        for (width, is_dark) in sizes {
             browser.resize(width, 900);
             browser.scheme(is_dark);
             browser.goto(&url);
+            let cut = browser.eval(CUT);
+            assert_eq!(cut, "", "{name} at {width} px cuts columns of its answers");
+            let mixed = browser.eval(MIXED);
+            assert_eq!(mixed, "", "{name}, dark {is_dark}: a name has two colours");
             let wide = browser.eval("document.documentElement.scrollWidth").as_u64().unwrap();
             assert!(wide <= u64::from(width), "{name} is {wide} px wide in a window of {width}");
             browser.screenshot(&format!("file-{name}-{width}-{is_dark}"));

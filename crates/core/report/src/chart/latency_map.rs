@@ -36,14 +36,15 @@ pub fn is_mapped(plan: &Plan) -> impl Fn(&TrialRecord, &OpRecord) -> bool + 'sta
     }
 }
 
-type Cells = BTreeMap<(u32, u32), u64>;
+/// Operations by second and band.
+pub type Cells = BTreeMap<(u32, u32), u64>;
 
 pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     let metric = subject.headline(panel);
     let rows = panel.rows.iter().filter(|row| !is_floor(row)).take(ROWS_MAX);
-    let maps: Vec<_> = rows.map(|row| (row, cells(subject, row, &metric))).collect();
+    let maps: Vec<_> = rows.map(|row| (row, subject.mapped(row, &metric))).collect();
     let maps: Vec<_> = maps.into_iter().filter(|(_, cells)| !cells.is_empty()).collect();
-    let all = || maps.iter().flat_map(|(_, cells)| cells);
+    let all = || maps.iter().flat_map(|(_, cells)| cells.iter());
     let seconds = all().map(|((second, _), _)| second + 1).max()?;
     let most = all().map(|(_, count)| *count).max()?;
     let bands = all().map(|((_, band), _)| *band);
@@ -87,7 +88,8 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     Some(canvas.scene)
 }
 
-fn cells(subject: &Subject, row: &Row, metric: &Metric) -> Cells {
+/// Decodes the logs of all trials of a row, which is slow: [`Subject::mapped`] keeps it.
+pub fn cells(subject: &Subject, row: &Row, metric: &Metric) -> Cells {
     let mut sum = Cells::new();
     for op in subject.finished(&row.cell).filter_map(|trial| timed(trial, metric)) {
         let is_response = metric.view != View::Service && op.response.is_some();

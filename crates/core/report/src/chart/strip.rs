@@ -250,7 +250,8 @@ impl Strip {
         let blocks =
             all(|dot| dot.block).min().unwrap_or(1)..=all(|dot| dot.block).max().unwrap_or(1);
         let said = self.lines.iter().filter(|l| l.value.is_some()).flat_map(|line| &line.said);
-        let behind = said.map(|text| width(text, look.font)).fold(0.0, f32::max);
+        // Bold letters are wider than those that are measured.
+        let behind = said.map(|text| width(text, look.font) * 1.12).fold(0.0, f32::max);
         let hint = self.hint();
         let row = look.font * if self.lines.len() > 6 { 2.3 } else { 3.0 };
         let arrow = if self.is_longer_better { "right" } else { "left" };

@@ -155,7 +155,10 @@ fn table(page: &mut Page, table: &Table) {
             "<label class=\"switch\"><input type=\"checkbox\"> only where they differ</label>\n",
         );
     }
-    page.raw("<div class=\"wide\" tabindex=\"0\" role=\"region\"><table><thead><tr>");
+    let cards = if table.is_cards { " cards" } else { "" };
+    page.raw(&format!(
+        "<div class=\"wide{cards}\" tabindex=\"0\" role=\"region\"><table><thead><tr>"
+    ));
     for column in &table.columns {
         page.raw(match column.kind {
             Kind::Number => "<th>",
@@ -221,6 +224,11 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
         (kind, role) => format!(" class=\"{kind} {role}\""),
     };
     page.raw(&format!("<td{classes}"));
+    if cell.dot.is_some() || !cell.range.is_empty() {
+        page.raw(" data-head=\"");
+        page.text(&column.head.words());
+        page.raw("\"");
+    }
     if let Some(step) = cell.heat {
         page.raw(&format!(" style=\"background:var(--{})\"", heat_class(step)));
     }
@@ -243,11 +251,11 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
     small(page, &cell.range);
     small(page, &cell.under);
     if let Some(places) = cell.dot {
-        let [from, at, to] = places.map(|place| 4.0 + 80.0 * place);
+        let [from, at, to] = places.map(|place| 8.0 + 144.0 * place);
         page.raw(&format!(
-            "<svg class=\"dot\" viewBox=\"0 0 88 14\" aria-hidden=\"true\"><path class=\"s-muted\" \
-             d=\"M44 0V14\" stroke-dasharray=\"2 2\"/><path class=\"s-ink\" stroke-width=\"2\" \
-             d=\"M{from:.1} 7H{to:.1}\"/><circle class=\"f-ink\" cx=\"{at:.1}\" cy=\"7\" r=\"3.4\"/></svg>"
+            "<svg class=\"dot\" viewBox=\"0 0 160 20\" aria-hidden=\"true\"><path class=\"s-muted\" \
+             d=\"M80 0V20\" stroke-dasharray=\"2 2\"/><path class=\"s-ink\" stroke-width=\"3\" \
+             d=\"M{from:.1} 10H{to:.1}\"/><circle class=\"f-ink\" cx=\"{at:.1}\" cy=\"10\" r=\"4.5\"/></svg>"
         ));
     }
     page.raw("</td>");
