@@ -269,7 +269,7 @@ impl Hogs {
     /// `planted-hog` twice, on the processor that measures.
     fn start(place: &Path) -> Hogs {
         let program = place.join("planted-hog");
-        fs::copy("/bin/sh", &program).unwrap();
+        pickfs_testkit::install(&program, &fs::read("/bin/sh").unwrap());
         let start = |_| {
             let mut hog = Command::new("taskset");
             hog.args(["-c", &measuring().to_string()]).arg(&program);

@@ -198,12 +198,9 @@ fn is_last(message: &WorkerMessage) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        os::unix::fs::PermissionsExt,
-        path::{Path, PathBuf},
-    };
+    use std::path::{Path, PathBuf};
 
-    use pickfs_testkit::fake_spec;
+    use pickfs_testkit::{fake_spec, install};
 
     use super::*;
 
@@ -226,8 +223,7 @@ mod tests {
 
     fn script_file(folder: &Path, script: &str) -> PathBuf {
         let path = folder.join("worker");
-        std::fs::write(&path, format!("#!/bin/sh\nread spec\n{script}\n")).expect("write");
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("chmod");
+        install(&path, format!("#!/bin/sh\nread spec\n{script}\n").as_bytes());
         path
     }
 

@@ -323,10 +323,8 @@ mod tests {
     /// A script that names no program is one of the shell, as in every shell.
     #[test]
     fn a_script_without_a_first_line_goes_to_the_shell() {
-        use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("pickfs-script-{}", std::process::id()));
-        std::fs::write(&path, "echo \"$0 says $1\"\n").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        pickfs_testkit::install(&path, b"echo \"$0 says $1\"\n");
         let text = said(&[path.to_str().unwrap(), "hello"], &[]);
         std::fs::remove_file(&path).unwrap();
         assert_eq!(text.unwrap(), format!("{} says hello\n", path.display()));

@@ -19,6 +19,7 @@ pub mod fake_run;
 mod fake_spec;
 pub mod fake_stalls;
 pub mod fake_trial;
+mod install;
 pub mod mishap;
 pub mod patience;
 pub mod phase_list;
@@ -32,6 +33,7 @@ pub use fake_phases::{FakePhase, FakePhasedRun, LostPhase, Speed, fake_phased_ru
 pub use fake_run::{FakeCandidate, FakeRun, fake_run};
 pub use fake_spec::{fake_spec, params};
 pub use fake_stalls::explained;
+pub use install::install;
 pub use mishap::{Mishap, MishapKind, Mishaps};
 pub use patience::{PATIENCE, until};
 pub use root_ring::{may_run, skipped};

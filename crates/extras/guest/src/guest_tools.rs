@@ -76,6 +76,7 @@ impl Tool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pickfs_testkit::install;
     use std::{fs, process::Command};
 
     #[test]
@@ -95,7 +96,7 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let at = |path: &str| tree.path().join(path);
         fs::create_dir_all(at("usr/bin")).unwrap();
-        fs::copy("/bin/echo", at("usr/bin/say")).unwrap();
+        install(&at("usr/bin/say"), &fs::read("/bin/echo").unwrap());
         let tool = Tool::of_tree(tree.path().into(), "say").unwrap();
         let said = |words: &[OsString]| {
             let output = Command::new(&words[0]).args(&words[1..]).arg("so").output().unwrap();
@@ -104,7 +105,7 @@ mod tests {
         assert_eq!(said(&tool.words()), "so\n");
         fs::create_dir_all(at(TREE_LIBRARIES[0])).unwrap();
         let loader = at(TREE_LIBRARIES[0]).join("ld-linux-x86-64.so.2");
-        fs::copy("/lib64/ld-linux-x86-64.so.2", &loader).unwrap();
+        install(&loader, &fs::read("/lib64/ld-linux-x86-64.so.2").unwrap());
         assert_eq!(tool.words()[0], loader.into_os_string());
         assert_eq!(said(&tool.words()), "so\n");
     }

@@ -132,7 +132,7 @@ fn loaded_part(mut elf: Vec<u8>) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use pickfs_testkit::install;
 
     #[test]
     fn a_cut_program_still_runs() {
@@ -141,8 +141,7 @@ mod tests {
         assert!(files[0].content.len() < fs::read(&me).unwrap().len());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("cut");
-        fs::write(&path, &files[0].content).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        install(&path, &files[0].content);
         let output = Command::new(&path).arg("--list").output().unwrap();
         assert!(output.status.success(), "{output:?}");
     }

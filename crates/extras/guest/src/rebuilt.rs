@@ -209,8 +209,7 @@ mod tests {
              mkdir -p module/${name%/*}; cp /bin/true module/$name.ko; done\n\
              case \"$*\" in *--with-linux=*-common\\ --with-linux-obj=*-amd64*) ;; *) exit 1 ;; esac\n\
              printf 'all:\\n\\ttrue\\n' > Makefile\n";
-        fs::write(source.join("configure"), configure).unwrap();
-        assert!(Command::new("chmod").arg("+x").arg(source.join("configure")).status().is_ok());
+        pickfs_testkit::install(&source.join("configure"), configure.as_bytes());
         let (package, kept) = (folder.path().join("package"), folder.path().join("kept"));
         built(RELEASE, folder.path(), &package, &kept, ZFS).unwrap();
         let is_kept = |name: &str| kept.join(format!("{name}-1.ko")).is_file();

@@ -5,7 +5,7 @@
 #![allow(dead_code)]
 
 use pickfs_tidy::tree;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -46,9 +46,7 @@ impl Machine {
     }
 
     pub fn with(self, name: &str, script: &str) -> Machine {
-        std::fs::write(self.bin(name), format!("#!/bin/sh\n{script}\n")).unwrap();
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(self.bin(name), mode).unwrap();
+        pickfs_testkit::install(&self.bin(name), format!("#!/bin/sh\n{script}\n").as_bytes());
         self
     }
 
