@@ -3,7 +3,7 @@ use crate::answers::{Answer, Verdict};
 use crate::refusal::Asking;
 use crate::room::Room;
 
-/// How a capability is asked; what it is stands in `capabilities.md`.
+/// How a capability is asked; what it is stands in `capabilities.psv`.
 #[derive(Debug, Clone, Copy)]
 pub struct Probe {
     pub key: &'static str,
