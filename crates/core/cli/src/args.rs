@@ -229,6 +229,9 @@ pub struct PlanArgs {
     /// The built-in plans with their questions
     #[arg(long, conflicts_with = "steps")]
     pub list: bool,
+    /// The parameters of the plan's workload: default, what is allowed, what each does
+    #[arg(long, conflicts_with_all = ["steps", "list", "json"])]
+    pub parameters: bool,
     /// The plan as JSON
     #[arg(long)]
     pub json: bool,

@@ -41,6 +41,7 @@ pub const PLAN: &str = "Examples:
   pickfs plan --list                      the built-in plans with their questions
   pickfs plan quick                       its cells, blocks and time
   pickfs plan quick --steps               the exact commands, nothing touched
+  pickfs plan quick --parameters          what --set and --axis may name
   pickfs plan journal --fs xfs --json     the plan as it would be kept";
 
 pub const DOCTOR: &str = "Examples:

@@ -14,8 +14,8 @@ use pickfs_candidate::{
     fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
 };
-use pickfs_lab::{expand::expand, plan_file::read_plan, plans::PLANS};
-use pickfs_record::{Durability, Plan, plan::StopRule};
+use pickfs_lab::{expand::expand, plan_file::read_plan};
+use pickfs_record::{Durability, Plan};
 
 fn page_path(page: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs")).join(page)
@@ -37,63 +37,6 @@ fn check_part(page: &str, part: &str, wanted: &str) {
         let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs";
         assert_eq!(found, wanted, "docs/{page}, {part}: not what the code says; {hint}");
     }
-}
-
-/// The parameters of a workload; those that are the journal's, alike but for the default, in one line.
-fn parameters(name: &str) -> String {
-    pickfs_engine_workloads::add();
-    let table = |name: &str| {
-        let workload = pickfs_workload::find(name).expect("the workload");
-        pickfs_workload::params_markdown(workload.params)
-    };
-    let own = table(name);
-    if name == "journal" {
-        return short(&own);
-    }
-    let cells = |row: &str| row.split(" | ").map(str::to_owned).collect::<Vec<_>>();
-    let journal: Vec<_> = table("journal").lines().skip(2).map(cells).collect();
-    let (mut kept, mut shared) = (String::new(), Vec::new());
-    for row in own.lines() {
-        let found = cells(row);
-        let is_same = |known: &&Vec<String>| known[0] == found[0] && known[2..] == found[2..];
-        match journal.iter().find(is_same) {
-            Some(known) if known[1] == found[1] => shared.push(found[0][2..].to_owned()),
-            Some(_) => shared.push(format!("{} ({})", &found[0][2..], found[1])),
-            None => kept += &format!("{row}\n"),
-        }
-    }
-    if !shared.is_empty() {
-        let (page, all) = ("journal-workload.md#parameters", shared.join(", "));
-        write!(kept, "\nAs of the [journal]({page}), with the default where it is another: {all}.")
-            .expect("a line");
-    }
-    short(&kept)
-}
-
-/// The rows as a list, what is allowed without the words that an error message needs.
-fn short(table: &str) -> String {
-    let said = [
-        ("a duration like 50us, 10ms or 1s (a number is nanoseconds)", "duration"),
-        ("a rate above 0 per second, like 1000 or 2.5k/s", "rate"),
-        (" bytes, like 4KiB |", " |"),
-        ("| a whole number from ", "| "),
-        ("| a number from ", "| "),
-        ("| a size from ", "| bytes, "),
-        ("| one of ", "| "),
-    ];
-    let table =
-        said.iter().fold(table.to_owned(), |table, (long, short)| table.replace(long, short));
-    let item = |row: &str| match row.split(" | ").collect::<Vec<_>>()[..] {
-        ["| parameter", ..] => String::new(),
-        [name, default, allowed, doc] => {
-            let (name, doc) = (name.trim_start_matches("| "), doc.trim_end_matches(" |"));
-            let default = if default.is_empty() { String::new() } else { format!(" = {default}") };
-            format!("- {name}{default} ({allowed}): {doc}\n")
-        }
-        _ if row.starts_with('|') => String::new(),
-        _ => format!("{row}\n"),
-    };
-    table.lines().map(item).collect()
 }
 
 /// The code blocks of a language.
@@ -142,24 +85,6 @@ fn every_example_of_a_plan_is_read_and_its_parameters_are_known() {
 }
 
 #[test]
-fn the_built_in_plans_are_listed_with_their_questions() {
-    pickfs_engine_workloads::add();
-    let mut table = String::from("| plan | question | cells | blocks |\n|---|---|---|---|\n");
-    for built_in in PLANS {
-        let plan = read_plan(built_in.name, built_in.text).expect("a good plan");
-        let workload = pickfs_workload::find(&plan.workload).expect("a workload");
-        let cells = expand(&plan, workload, |_| Durability::PowerLoss).expect("cells").cells.len();
-        let until = match plan.design.stop {
-            StopRule::Blocks { .. } => "",
-            StopRule::Decided { .. } => "until decided, at most ",
-        };
-        let (name, question, blocks) = (&plan.name, &plan.question, plan.design.blocks);
-        writeln!(table, "| `{name}` | {question} | {cells} | {until}{blocks} |").expect("a line");
-    }
-    check_part("plans.md", "built-in plans", &table);
-}
-
-#[test]
 fn the_blocks_that_an_answer_needs_are_listed() {
     let mut table = String::from(
         "| candidates | one question | two questions | four questions |\n|---|---|---|---|\n",
@@ -172,14 +97,8 @@ fn the_blocks_that_an_answer_needs_are_listed() {
 }
 
 #[test]
-fn the_parameters_of_the_journal_are_listed() {
-    check_part("journal-workload.md", "parameters", &parameters("journal"));
-}
-
-#[test]
-fn the_parameters_and_limits_of_files_are_listed() {
+fn the_limits_and_operations_of_files_are_listed() {
     let files = pickfs_workload::find("files").expect("files");
-    check_part("files-workload.md", "parameters", &parameters("files"));
     check_part("files-workload.md", "limits", &pickfs_workload::limits_markdown());
     let page = page_text("files-workload.md");
     let everything = files.validate(&serde_json::Map::new()).expect("defaults");
@@ -189,38 +108,20 @@ fn the_parameters_and_limits_of_files_are_listed() {
 }
 
 #[test]
-fn the_parameters_and_phases_of_the_column_store_are_listed() {
-    check_part("column-workload.md", "parameters", &parameters("column"));
+fn the_phases_of_the_column_store_are_listed() {
     check_part("column-workload.md", "phases", &pickfs_workload::column::phases_markdown());
 }
 
 #[test]
-fn the_parameters_of_the_pair_are_listed() {
-    check_part("pair-workload.md", "parameters", &parameters("pair"));
-}
-
-#[test]
-fn the_parameters_of_a_command_and_of_fio_are_listed() {
-    for (page, name) in [("exec.md", "command"), ("fio.md", "fio")] {
-        check_part(page, "parameters", &parameters(name));
-    }
-}
-
-#[test]
-fn the_parameters_of_the_fix_engine_are_listed() {
+fn the_operations_of_the_fix_engine_are_listed() {
+    pickfs_engine_workloads::add();
     let fix = pickfs_workload::find("fix").expect("the engine");
-    check_part("fix-workload.md", "parameters", &parameters("fix"));
     let page = page_text("fix-workload.md");
     let synced = serde_json::json!({ "store": "journal-fdatasync" });
     let synced = fix.validate(synced.as_object().expect("an object")).expect("a store");
     for op in (fix.ops)(&synced) {
         assert!(page.contains(&format!("`{op}`")), "docs/fix-workload.md does not name `{op}`");
     }
-}
-
-#[test]
-fn the_parameters_of_the_queue_are_listed() {
-    check_part("queue-workload.md", "parameters", &parameters("queue"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub use files::limits_markdown;
 pub use journal::{Appending, scrambled};
 pub use measurement::{Measured, Measurement};
 pub use null::Nothing;
-pub use param::{Check, Literal, Param, ParamError, Resolved, params_markdown};
+pub use param::{Check, Literal, Param, ParamError, Resolved};
 pub use placement::{pin, rank};
 pub use recording::{Recording, RecordingError};
 pub use role::{MEASURING, roles_are_played_by};

@@ -1,6 +1,8 @@
 //! Every parameter is flat (`burst_factor`, not `burst.factor`), so that any of them can be an
 //! axis.
 
+use std::fmt;
+
 use pickfs_record::{
     closest::closest,
     quantity::{RATE_MAX_PER_S, parse_bytes, parse_duration_ns, parse_rate_per_s},
@@ -162,17 +164,17 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-pub fn params_markdown(params: &[Param]) -> String {
-    let mut text =
-        String::from("| parameter | default | allowed | what it does |\n|---|---|---|---|\n");
-    for Param { name, doc, default, check } in params {
+/// One line: name, default, what is allowed, what it does.
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Param { name, doc, default, check } = self;
         let default = match default.value() {
+            Value::String(word) if word.is_empty() => "nothing".into(),
             Value::String(word) => word,
             other => other.to_string(),
         };
-        text += &format!("| `{name}` | {default} | {} | {doc} |\n", check.allowed());
+        write!(f, "{name} = {default} ({}): {doc}", check.allowed())
     }
-    text
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -283,10 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn the_table_for_the_documentation_has_a_row_for_each() {
-        let text = params_markdown(KNOWN);
-        assert_eq!(text.lines().count(), 2 + KNOWN.len());
-        assert!(text.contains("| `sync` | none | one of none, fsync |  |"), "{text}");
+    fn a_parameter_says_its_default_and_what_is_allowed() {
+        assert_eq!(KNOWN[0].to_string(), "sync = none (one of none, fsync): ");
     }
 
     #[test]

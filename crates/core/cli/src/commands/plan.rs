@@ -14,6 +14,12 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
         return list();
     }
     let plan = chosen_plan(&args.choice)?;
+    if args.parameters {
+        for param in pickfs_workload::find(&plan.workload)?.params {
+            terminal::flow(&param.to_string(), 4);
+        }
+        return Ok(Exit::Done);
+    }
     let expansion = preflight::preflight(&plan)?;
     if args.json {
         terminal::line(&serde_json::to_string_pretty(&plan)?);
