@@ -30,7 +30,8 @@ const LINES: &[(&str, usize)] = &[
     ("core/worker", 350),
     // Every record that was due is counted in a group commit, too: a test with a stalling clock.
     ("core/workload", 18900),
-    ("dev/testkit", 2050),
+    // A program that a test starts and hears: the tests of fix and pair lost ten times its lines.
+    ("dev/testkit", 2070),
     ("dev/tidy", 1550),
     ("engines/fix", 7950),
     ("engines/pair", 6600),

@@ -7,24 +7,18 @@
 //!
 //! ```
 //! use pickfs_pair::{Primary, PrimaryOptions, Secondary, SecondaryOptions};
-//! use std::{sync::atomic::{AtomicBool, Ordering}, thread, time::Duration};
+//! use std::time::Duration;
 //!
 //! let dir = tempfile::tempdir()?;
 //! let second = Duration::from_secs(5);
 //! let listen = "127.0.0.1:0".parse()?;
-//! let mut secondary = Secondary::open(SecondaryOptions::new(dir.path().join("b"), listen))?;
-//! let address = secondary.address();
-//! let stop = AtomicBool::new(false);
-//! thread::scope(|scope| {
-//!     let follower = scope.spawn(|| secondary.run(&stop));
-//!     let mut primary = Primary::open(PrimaryOptions::new(dir.path().join("a"), vec![address]))?;
-//!     primary.wait_ready(second)?;
-//!     let ticket = primary.append(b"buy 100 at 7.25")?; // no system call yet
-//!     primary.wait(ticket, second)?; // in the journal here, and received there
-//!     stop.store(true, Ordering::Relaxed);
-//!     follower.join().expect("no panic")?;
-//!     Ok::<(), pickfs_pair::Error>(())
-//! })?;
+//! let follower = Secondary::open(SecondaryOptions::new(dir.path().join("b"), listen))?.follow()?;
+//! let secondaries = vec![follower.address()];
+//! let mut primary = Primary::open(PrimaryOptions::new(dir.path().join("a"), secondaries))?;
+//! primary.wait_ready(second)?;
+//! let ticket = primary.append(b"buy 100 at 7.25")?; // no system call yet
+//! primary.wait(ticket, second)?; // in the journal here, and received there
+//! follower.end()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -55,7 +49,7 @@ pub use event::Event;
 pub use options::{Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, Waiting};
 pub use primary::{Primary, Status, Ticket, promote};
 pub use promotion::request_promotion;
-pub use secondary::{Ended, Followed, Secondary, SecondaryStatus};
+pub use secondary::{Ended, Followed, Follower, Secondary, SecondaryStatus};
 pub use state::{State, read as read_state};
 pub use store::{Kind, Read, StoreOptions, read as read_store};
 pub use transport::Transport;

@@ -12,7 +12,11 @@ use std::{
     fmt,
     net::SocketAddr,
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -165,6 +169,18 @@ impl Secondary {
         }
     }
 
+    /// [`Self::run`] on a thread of its own.
+    pub fn follow(mut self) -> Result<Follower> {
+        let (address, stop) = (self.address(), Arc::<AtomicBool>::default());
+        let told = Arc::clone(&stop);
+        let thread = thread::Builder::new().name("pair-secondary".into()).spawn(move || {
+            let ended = self.run(&told);
+            (self, ended)
+        });
+        let thread = thread.map_err(Error::io("start a thread for", address))?;
+        Ok(Follower { address, stop, thread: Some(thread) })
+    }
+
     /// Takes what has come, keeps it, and answers; `true` if anything came. Never waits for a primary.
     pub fn poll(&mut self) -> Result<bool> {
         let has_come = self.hear()?;
@@ -289,6 +305,44 @@ impl Secondary {
         // The store has one writer: ours goes before the primary opens its own.
         drop(store);
         Primary::reign(options, node, Some(Doorkeeper::at(door)))
+    }
+}
+
+/// A secondary on a thread of its own, which ends when this is dropped.
+pub struct Follower {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<(Secondary, Result<Ended>)>>,
+}
+
+impl Follower {
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops it; all that came is in its store.
+    pub fn end(self) -> Result<Secondary> {
+        self.stop.store(true, Relaxed);
+        let (secondary, ended) = self.wait();
+        ended.map(|_| secondary)
+    }
+
+    /// Waits until it ends by itself.
+    pub fn wait(mut self) -> (Secondary, Result<Ended>) {
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(ended)) => ended,
+            Some(Err(panic)) => std::panic::resume_unwind(panic),
+            None => unreachable!("it is waited for once"),
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

@@ -1,30 +1,19 @@
 //! Whatever bytes come, nothing panics; what is written reads back; and it does not matter where a stream is cut.
 
+use crate::desk::{Desk, memory, new_client};
 use crate::peer::{at, order};
-use pickfs_fix::Client;
 use pickfs_fix::codec::{Decimal, Encoder, Frame, Message, Version, frame, tag};
 use pickfs_fix::engine::{Engine, Settings};
 use pickfs_fix::market::{Exchange, Limits, Request};
-use pickfs_fix::store::{LogStore, MemoryLog};
 use proptest::prelude::*;
 
 fn engine() -> Engine {
-    let store = Box::new(LogStore::new(MemoryLog::default()));
     let market = Limits { orders_max: 64, symbols_max: 4 };
-    Engine::open(Settings { market, ..Settings::default() }, store, at(0)).unwrap()
+    Engine::open(Settings { market, ..Settings::default() }, memory(), at(0)).unwrap()
 }
 
-/// It has logged on; with what the engine has sent it since.
-fn logged_on(engine: &mut Engine) -> (Client, usize) {
-    let mut client = Client::new(Version::Fix44, "CLIENT", "PICKFS", true);
-    client.connected(at(1));
-    let number = engine.connect(at(1)).unwrap();
-    let logon = std::mem::take(client.outbox());
-    engine.receive(number, &logon, at(1)).unwrap();
-    let outbox = engine.outbox(number).unwrap();
-    client.receive(outbox.waiting(), at(1), |_| {});
-    outbox.pass(usize::MAX / 2);
-    (client, number)
+fn logged_on() -> Desk {
+    Desk::new(engine(), new_client())
 }
 
 fn with_body(msg_type: &[u8], sequence: u64, body: &[u8]) -> Vec<u8> {
@@ -71,8 +60,7 @@ proptest! {
     fn an_engine_takes_any_body_of_any_message(
         messages in prop::collection::vec((prop::sample::select(vec!["0", "1", "2", "3", "4", "5", "A", "D", "F", "G", "8", "zz"]), fields()), 1..12)
     ) {
-        let mut engine = engine();
-        let (_, number) = logged_on(&mut engine);
+        let Desk { mut engine, number, .. } = logged_on();
         for (sequence, (msg_type, body)) in (2..).zip(&messages) {
             engine.receive(number, &with_body(msg_type.as_bytes(), sequence, body), at(2)).unwrap();
         }
@@ -93,8 +81,7 @@ proptest! {
 
     #[test]
     fn it_does_not_matter_where_a_stream_is_cut(cuts in prop::collection::vec(1usize..200, 1..60)) {
-        let mut whole = engine();
-        let (mut client, number) = logged_on(&mut whole);
+        let Desk { engine: mut whole, mut client, number, .. } = logged_on();
         for name in 0..8 {
             client.send(b"D", at(2), |message| order(message, &format!("o{name}"), "1", 5, "7", at(2)));
         }
@@ -103,8 +90,7 @@ proptest! {
         whole.receive(number, &stream, at(2)).unwrap();
         let expected = whole.outbox(number).unwrap().waiting().to_vec();
 
-        let mut cut = engine();
-        let (_, number) = logged_on(&mut cut);
+        let Desk { engine: mut cut, number, .. } = logged_on();
         let mut rest = &stream[..];
         for bytes in cuts.iter().cycle() {
             let (now, later) = rest.split_at(rest.len().min(*bytes));

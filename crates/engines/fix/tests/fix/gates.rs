@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use crate::peer::{at, order};
-use pickfs_fix::Client;
-use pickfs_fix::codec::Version;
-use pickfs_fix::engine::{Engine, Settings};
+use crate::desk::{Desk, new_client};
+use crate::peer::at;
+use pickfs_fix::codec::tag;
 use pickfs_fix::store::{Entry, EntryKind, Gate, Log, LogStore, MemoryLog, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,51 +36,33 @@ impl Log for Remembering {
     }
 }
 
-fn told(send: impl Fn(&mut Client)) -> (Vec<Told>, Vec<crate::peer::Told>) {
-    let list = Arc::new(Mutex::new(Vec::new()));
+fn told(send: impl Fn(&mut Desk)) -> (Vec<Told>, Desk) {
+    let list = Arc::<Mutex<Vec<Told>>>::default();
     let log = Remembering(MemoryLog::default(), Arc::clone(&list));
-    let store = Box::new(LogStore::new(log));
-    let mut engine = Engine::open(Settings::default(), store, at(0)).unwrap();
-    let mut client = Client::new(Version::Fix44, "CLIENT", "PICKFS", true);
-    client.connected(at(1));
-    engine.connect(at(1)).unwrap();
-    let mut reports = Vec::new();
-    let mut exchange = |client: &mut Client, engine: &mut Engine| {
-        let sent = std::mem::take(client.outbox());
-        engine.receive(0, &sent, at(1)).unwrap();
-        let bytes = engine.outbox(0).unwrap().waiting().to_vec();
-        engine.outbox(0).unwrap().pass(bytes.len());
-        client.receive(&bytes, at(1), |message| reports.push(crate::peer::told(message)));
-    };
-    exchange(&mut client, &mut engine);
+    let mut desk = Desk::open(Box::new(LogStore::new(log)), None, new_client());
     list.lock().unwrap().clear();
-    send(&mut client);
-    exchange(&mut client, &mut engine);
+    send(&mut desk);
+    desk.exchange();
     let told = list.lock().unwrap().clone();
-    (told, reports)
-}
-
-fn send_order(client: &mut Client, name: &str) {
-    client.send(b"D", at(1), |message| order(message, name, "1", 5, "7", at(1)));
+    (told, desk)
 }
 
 #[test]
 fn orders_that_came_together_wait_once_before_the_book_and_once_before_their_reports() {
-    let (told, reports) =
-        told(|client| ["a", "b", "c"].iter().for_each(|name| send_order(client, name)));
+    let (told, mut desk) = told(|desk| ["a", "b", "c"].iter().for_each(|name| desk.order(name)));
     let (came, went) = (Told::Kept(EntryKind::In), Told::Kept(EntryKind::OutBusiness));
     let (business, reply) = (Told::Waited(Gate::Business), Told::Waited(Gate::Reply));
     assert_eq!(told, [came, came, came, business, went, went, went, reply]);
-    let names: Vec<&str> = reports.iter().map(|(name, ..)| name.as_str()).collect();
+    let names: Vec<String> = desk.news().into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["a", "b", "c"]);
 }
 
 #[test]
 fn an_order_is_answered_before_what_the_session_says_behind_it() {
-    let (told, _) = told(|client| {
-        send_order(client, "a");
-        client.send(b"1", at(1), |message| {
-            message.text(pickfs_fix::codec::tag::TEST_REQ_ID, "still there?");
+    let (told, _) = told(|desk| {
+        desk.order("a");
+        desk.client.send(b"1", at(1), |message| {
+            message.text(tag::TEST_REQ_ID, "still there?");
         });
     });
     let kinds: Vec<Told> = told.into_iter().filter(|told| matches!(told, Told::Kept(_))).collect();

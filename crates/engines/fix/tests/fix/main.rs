@@ -4,6 +4,7 @@
 
 mod acceptor;
 mod book_model;
+mod desk;
 mod fuzz;
 mod gates;
 mod no_allocation;

@@ -7,12 +7,12 @@ use std::net::{SocketAddr, TcpStream};
 use pickfs_fix::codec::Version;
 use pickfs_fix::engine::{Engine, Settings};
 use pickfs_fix::session::Phase;
-use pickfs_fix::store::{LogStore, MemoryLog, PairLog, Profile, Store};
+use pickfs_fix::store::{LogStore, MemoryLog, Profile, Store};
 use pickfs_fix::{Acceptor, Client, Wait, now};
 use pickfs_pair::Primary;
 use pickfs_testkit::{Counting, allocated};
 
-use crate::pair_store::{Follower, options, secondary};
+use crate::pair_store::{options, secondary, store};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -111,9 +111,7 @@ fn an_order_on_its_way_allocates_nothing_over_any_store() {
 #[test]
 fn an_order_on_its_way_allocates_nothing_over_a_pair() {
     let directory = tempfile::tempdir().unwrap();
-    let follower = Follower::start(secondary(&directory.path().join("b")));
-    let primary = Primary::open(options(&directory.path().join("a"), &[follower.address])).unwrap();
-    let log = PairLog::over(primary, pickfs_testkit::PATIENCE, drop).unwrap();
-    check("pair", Box::new(LogStore::new(log)));
-    drop(follower.take());
+    let follower = secondary(&directory.path().join("b")).follow().unwrap();
+    let primary = Primary::open(options(&directory.path().join("a"), &[follower.address()]));
+    check("pair", store(primary.unwrap(), pickfs_testkit::PATIENCE));
 }

@@ -1,11 +1,11 @@
 //! The rules of the session layer, message by message, without a socket: what the engine answers, and what numbers
 //! it goes on with.
 
+use crate::desk::memory;
 use crate::peer::{at, order};
 use pickfs_fix::codec::{Encoder, Frame, Message, Version, frame, tag};
 use pickfs_fix::engine::{Engine, Now, Settings};
 use pickfs_fix::session::End;
-use pickfs_fix::store::{LogStore, MemoryLog};
 
 struct Bench {
     engine: Engine,
@@ -15,8 +15,7 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let store = Box::new(LogStore::new(MemoryLog::default()));
-        let mut engine = Engine::open(Settings::default(), store, at(0)).unwrap();
+        let mut engine = Engine::open(Settings::default(), memory(), at(0)).unwrap();
         let number = engine.connect(at(1)).unwrap();
         Bench { engine, number, now: at(1) }
     }

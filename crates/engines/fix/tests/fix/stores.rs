@@ -1,11 +1,10 @@
 //! Every store by itself: what was kept is there when it is opened again, and the file store writes as QuickFIX does.
 
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use crate::peer::{at, order};
+use crate::desk::{Desk, new_client};
+use crate::peer::at;
 use pickfs_fix::Client;
-use pickfs_fix::codec::Version;
 use pickfs_fix::engine::{Engine, EngineError, Settings};
 use pickfs_fix::store::{Entry, EntryKind, Gate, Profile, Store};
 
@@ -20,69 +19,30 @@ fn engine(profile: Profile, directory: &Path) -> Result<Engine, EngineError> {
     Engine::open(Settings::default(), open(profile, directory), at(0))
 }
 
-struct Pair {
-    engine: Engine,
-    client: Client,
-    number: usize,
-    told: Vec<crate::peer::Told>,
-}
-
-impl Pair {
-    fn new(engine: Engine, mut client: Client) -> Pair {
-        client.disconnected();
-        client.connected(at(1));
-        let mut pair = Pair { engine, client, number: 0, told: Vec::new() };
-        pair.number = pair.engine.connect(at(1)).unwrap();
-        pair.exchange();
-        pair
-    }
-
-    fn exchange(&mut self) {
-        loop {
-            let sent = std::mem::take(self.client.outbox());
-            self.engine.receive(self.number, &sent, at(1)).unwrap();
-            self.engine.idle(at(1)).unwrap();
-            let outbox = self.engine.outbox(self.number).unwrap();
-            let bytes = outbox.waiting().to_vec();
-            outbox.pass(bytes.len());
-            let told = &mut self.told;
-            self.client.receive(&bytes, at(1), |message| told.push(crate::peer::told(message)));
-            if bytes.is_empty() && self.client.outbox().is_empty() {
-                return;
-            }
-        }
-    }
-
-    fn order(&mut self, name: &str) {
-        self.client.send(b"D", at(1), |message| order(message, name, "1", 5, "7", at(1)));
-    }
-}
-
-fn new_client() -> Client {
-    Client::new(Version::Fix44, "CLIENT", "PICKFS", true)
+fn desk_of(profile: Profile, directory: &Path, client: Client) -> Desk {
+    Desk::open(open(profile, directory), None, client)
 }
 
 #[test]
 fn sessions_and_book_go_on_from_what_was_kept() {
     for profile in KEPT {
         let directory = tempfile::tempdir().unwrap();
-        let mut pair = Pair::new(engine(profile, directory.path()).unwrap(), new_client());
+        let mut desk = desk_of(profile, directory.path(), new_client());
         for name in ["a", "b", "c"] {
-            pair.order(name);
+            desk.order(name);
         }
-        pair.exchange();
-        assert_eq!(pair.told.len(), 3, "{profile:?}");
-        let Pair { engine: before, client, .. } = pair;
+        desk.exchange();
+        assert_eq!(desk.told.len(), 3, "{profile:?}");
+        let Desk { engine: before, client, .. } = desk;
         let resting = before.exchange().resting();
         drop(before);
-        let again = engine(profile, directory.path()).unwrap();
+        let mut desk = desk_of(profile, directory.path(), client);
         let keeps_incoming = profile != Profile::FileStore;
-        assert_eq!(again.exchange().resting(), if keeps_incoming { resting } else { 0 });
-        let mut pair = Pair::new(again, client);
-        pair.order("d");
-        pair.exchange();
-        assert_eq!(pair.told.len(), 1, "{profile:?}: numbers go on, and nothing comes twice");
-        assert_eq!(pair.told[0].0, "d");
+        assert_eq!(desk.engine.exchange().resting(), if keeps_incoming { resting } else { 0 });
+        desk.order("d");
+        desk.exchange();
+        assert_eq!(desk.told.len(), 1, "{profile:?}: numbers go on, and nothing comes twice");
+        assert_eq!(desk.told[0].0, "d");
     }
 }
 
@@ -90,17 +50,14 @@ fn sessions_and_book_go_on_from_what_was_kept() {
 fn a_client_that_lost_everything_gets_thousands_of_reports_again() {
     for profile in KEPT {
         let directory = tempfile::tempdir().unwrap();
-        let mut pair = Pair::new(engine(profile, directory.path()).unwrap(), new_client());
+        let mut desk = desk_of(profile, directory.path(), new_client());
         for number in 0..1500 {
-            pair.order(&number.to_string());
-            pair.exchange();
+            desk.order(&number.to_string());
+            desk.exchange();
         }
-        let mut client = new_client();
-        client.session().go_on(None, Some(pair.client.session().next_out()));
-        pair.engine.disconnect(pair.number);
-        let pair = Pair::new(pair.engine, client);
-        assert_eq!(pair.told.len(), 1500, "{profile:?}");
-        assert!(pair.told.iter().map(|told| told.2).is_sorted());
+        let desk = desk.forget();
+        assert_eq!(desk.told.len(), 1500, "{profile:?}");
+        assert!(desk.told.iter().map(|told| told.2).is_sorted());
     }
 }
 
@@ -108,10 +65,10 @@ fn a_client_that_lost_everything_gets_thousands_of_reports_again() {
 fn an_order_that_was_kept_and_not_answered_is_answered_once_after_a_restart() {
     for profile in [Profile::Queue, Profile::Journal, Profile::JournalFdatasync] {
         let directory = tempfile::tempdir().unwrap();
-        let mut pair = Pair::new(engine(profile, directory.path()).unwrap(), new_client());
-        pair.order("unanswered");
-        let sent = std::mem::take(pair.client.outbox());
-        let Pair { engine: before, client, .. } = pair;
+        let mut desk = desk_of(profile, directory.path(), new_client());
+        desk.order("unanswered");
+        let sent = std::mem::take(desk.client.outbox());
+        let Desk { engine: before, client, .. } = desk;
         drop(before);
         // As if the engine had died between keeping the order and keeping its report.
         let mut store = open(profile, directory.path());
@@ -125,31 +82,27 @@ fn an_order_that_was_kept_and_not_answered_is_answered_once_after_a_restart() {
         for _ in 0..2 {
             drop(engine(profile, directory.path()).unwrap());
         }
-        let pair = Pair::new(engine(profile, directory.path()).unwrap(), client);
-        assert_eq!(pair.told, [("unanswered".to_string(), "0".to_string(), 2)], "{profile:?}");
+        let desk = desk_of(profile, directory.path(), client);
+        assert_eq!(desk.told, [("unanswered".to_string(), "0".to_string(), 2)], "{profile:?}");
     }
 }
 
 #[test]
 fn a_store_whose_answers_are_not_ours_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    let mut pair = Pair::new(engine(Profile::Queue, directory.path()).unwrap(), new_client());
-    pair.order("a");
-    pair.exchange();
-    drop(pair);
+    let mut desk = desk_of(Profile::Queue, directory.path(), new_client());
+    desk.order("a");
+    desk.exchange();
+    drop(desk);
     let mut store = open(Profile::Queue, directory.path());
     let mut answer = Vec::new();
-    store
-        .resend(0, 2..=2, &mut |_| ControlFlow::Continue(()))
-        .and_then(|()| {
-            store.replay(&mut |entry| {
-                if entry.kind == EntryKind::OutBusiness {
-                    answer = entry.message.to_vec();
-                }
-                Ok(())
-            })
-        })
-        .unwrap();
+    let mut take = |entry: &Entry<'_>| {
+        if entry.kind == EntryKind::OutBusiness {
+            answer = entry.message.to_vec();
+        }
+        Ok(())
+    };
+    store.replay(&mut take).unwrap();
     let (kind, session) = (EntryKind::OutBusiness, 0);
     store
         .keep(&Entry { kind, session, sequence: 3, next: 4, time_ns: 0, message: &answer })
@@ -170,11 +123,11 @@ fn writes() -> u64 {
 fn the_file_store_makes_four_small_writes_for_an_order_and_its_report() {
     let directory = tempfile::tempdir().unwrap();
     for (profile, each) in [(Profile::FileStore, 4), (Profile::Journal, 2), (Profile::Queue, 0)] {
-        let mut pair = Pair::new(engine(profile, directory.path()).unwrap(), new_client());
+        let mut desk = desk_of(profile, directory.path(), new_client());
         let before = writes();
         for number in 0..50 {
-            pair.order(&number.to_string());
-            pair.exchange();
+            desk.order(&number.to_string());
+            desk.exchange();
         }
         assert_eq!(writes() - before, 50 * each, "{profile:?}");
     }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::nodes::*;
 use pickfs_pair::{
-    Degree, Error, Event, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions, Transport,
+    Degree, Error, Event, Follower, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions,
+    Transport,
 };
 
 fn secondary(dir: &Path) -> SecondaryOptions {
@@ -13,7 +14,7 @@ fn secondary(dir: &Path) -> SecondaryOptions {
 }
 
 fn primary(dir: &Path, follower: &Follower) -> PrimaryOptions {
-    let options = primary_options(&dir.join("a"), plain_journal(), &[follower.address]);
+    let options = primary_options(&dir.join("a"), plain_journal(), &[follower.address()]);
     PrimaryOptions { transport: Transport::Aeron, ..options }
 }
 
@@ -21,11 +22,11 @@ fn primary(dir: &Path, follower: &Follower) -> PrimaryOptions {
 fn every_message_is_in_both_stores() {
     for degree in [Degree::Received, Degree::Durable] {
         let dir = tempfile::tempdir().unwrap();
-        let follower = Follower::start(secondary(dir.path()));
+        let follower = follow(secondary(dir.path()));
         let options = PrimaryOptions { degree, ..primary(dir.path(), &follower) };
         let mut primary = ready(options);
         send(&mut primary, 1..=2_000);
-        let secondary = follower.take();
+        let secondary = follower.end().unwrap();
         drop((primary, secondary));
         let lasts = ["a", "b"].map(|node| last_in(&dir.path().join(node), kind(&plain_journal())));
         assert_eq!((lasts[0].sequence, lasts[0]), (2_000, lasts[1]));
@@ -36,8 +37,8 @@ fn every_message_is_in_both_stores() {
 fn one_that_joins_late_or_comes_back_catches_up() {
     let dir = tempfile::tempdir().unwrap();
     let mut options = secondary(dir.path());
-    let follower = Follower::start(options.clone());
-    options.listen = follower.address;
+    let follower = follow(options.clone());
+    options.listen = follower.address();
     let degrades = PrimaryOptions { on_loss: OnLoss::Degrade, ..primary(dir.path(), &follower) };
     let mut primary = ready(degrades);
     send(&mut primary, 1..=10);
@@ -45,7 +46,7 @@ fn one_that_joins_late_or_comes_back_catches_up() {
     until(&mut primary, "degraded", |event| matches!(event, Event::Degraded { .. }));
     // More than a term: what it gets wraps around, and must wait for room.
     send(&mut primary, 11..=20_000);
-    let follower = Follower::start(options);
+    let follower = follow(options);
     until(&mut primary, "restored", |event| matches!(event, Event::Restored { .. }));
     send(&mut primary, 20_001..=20_010);
     drop((primary, follower));
@@ -55,13 +56,13 @@ fn one_that_joins_late_or_comes_back_catches_up() {
 #[test]
 fn a_promoted_one_tells_the_old_primary_that_it_is_over() {
     let dir = tempfile::tempdir().unwrap();
-    let follower = Follower::start(secondary(dir.path()));
+    let follower = follow(secondary(dir.path()));
     let options = primary(dir.path(), &follower);
     let mut old = ready(options.clone());
     send(&mut old, 1..=10);
     drop(old);
     let nobody = PrimaryOptions { degree: Degree::Local, ..options.clone() };
-    let promoted = follower.take().promote(nobody).unwrap();
+    let promoted = follower.end().unwrap().promote(nobody).unwrap();
     let mut old = Primary::open(options).unwrap();
     let told = old.wait_ready(LONG).unwrap_err();
     assert!(matches!(told, Error::Fenced { .. }), "{told}");

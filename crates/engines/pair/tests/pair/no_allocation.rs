@@ -13,9 +13,9 @@ fn a_message_on_its_way_allocates_nothing() {
     for store in [plain_journal(), queue_store(pickfs_queue::Sync::None)] {
         for waiting in [Waiting::Block, Waiting::Spin] {
             let dir = tempfile::tempdir().unwrap();
-            let follower = Follower::start(secondary_options(&dir.path().join("b"), store.clone()));
+            let follower = follow(secondary_options(&dir.path().join("b"), store.clone()));
             let mut options =
-                primary_options(&dir.path().join("a"), store.clone(), &[follower.address]);
+                primary_options(&dir.path().join("a"), store.clone(), &[follower.address()]);
             options.waiting = waiting;
             let mut primary = ready(options);
             let message = [7; 256];

@@ -2,16 +2,12 @@ use std::{
     net::SocketAddr,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
 use pickfs_pair::{
-    Ended, Error, Event, Followed, Kind, Position, Primary, PrimaryOptions, Secondary,
+    Event, Followed, Follower, Kind, Position, Primary, PrimaryOptions, Secondary,
     SecondaryOptions, StoreOptions, read_store,
 };
 use pickfs_queue as queue;
@@ -56,47 +52,8 @@ pub fn secondary_options(dir: &Path, store: StoreOptions) -> SecondaryOptions {
     }
 }
 
-pub struct Follower {
-    pub address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<(Secondary, Result<Ended, Error>)>>,
-}
-
-impl Follower {
-    pub fn start(options: SecondaryOptions) -> Follower {
-        Follower::go_on(Secondary::open(options).unwrap())
-    }
-
-    pub fn go_on(mut secondary: Secondary) -> Follower {
-        let address = secondary.address();
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
-        let thread = thread::spawn(move || {
-            let ended = secondary.run(&told);
-            (secondary, ended)
-        });
-        Follower { address, stop, thread: Some(thread) }
-    }
-
-    pub fn take(mut self) -> Secondary {
-        self.stop.store(true, Relaxed);
-        let (secondary, ended) = self.thread.take().unwrap().join().unwrap();
-        assert_eq!(ended.unwrap(), Ended::Stopped);
-        secondary
-    }
-
-    pub fn ended(mut self) -> (Secondary, Result<Ended, Error>) {
-        self.thread.take().unwrap().join().unwrap()
-    }
-}
-
-impl Drop for Follower {
-    fn drop(&mut self) {
-        self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+pub fn follow(options: SecondaryOptions) -> Follower {
+    Secondary::open(options).unwrap().follow().unwrap()
 }
 
 /// With the secondaries that it waits for.

@@ -23,8 +23,8 @@ fn a_promoted_secondary_goes_on_and_the_old_primary_is_refused_and_says_so() {
     for store in [plain_journal(), queue_store(queue::Sync::None)] {
         let dir = tempfile::tempdir().unwrap();
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-        let follower = Follower::start(secondary_options(&b, store.clone()));
-        let to_b = follower.address;
+        let follower = follow(secondary_options(&b, store.clone()));
+        let to_b = follower.address();
         let old_options = primary_options(&a, store.clone(), &[to_b]);
         let mut old = ready(old_options.clone());
         send(&mut old, 1..=100);
@@ -33,7 +33,7 @@ fn a_promoted_secondary_goes_on_and_the_old_primary_is_refused_and_says_so() {
             let b = b.clone();
             move || request_promotion(&b, LONG)
         });
-        let (secondary, ended) = follower.ended();
+        let (secondary, ended) = follower.wait();
         assert_eq!(ended.unwrap(), Ended::PromotionAsked);
         let local =
             PrimaryOptions { degree: Degree::Local, ..primary_options(&b, store.clone(), &[]) };
@@ -60,14 +60,14 @@ fn a_promoted_secondary_goes_on_and_the_old_primary_is_refused_and_says_so() {
 fn an_old_primary_that_was_away_is_refused_when_it_starts_in_its_place() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-    let follower = Follower::start(secondary_options(&b, plain_journal()));
-    let old_options = primary_options(&a, plain_journal(), &[follower.address]);
+    let follower = follow(secondary_options(&b, plain_journal()));
+    let old_options = primary_options(&a, plain_journal(), &[follower.address()]);
     let mut old = ready(old_options.clone());
     send(&mut old, 1..=10);
     drop(old);
     let local =
         PrimaryOptions { degree: Degree::Local, ..primary_options(&b, plain_journal(), &[]) };
-    let mut new = follower.take().promote(local).unwrap();
+    let mut new = follower.end().unwrap().promote(local).unwrap();
     send(&mut new, 11..=20);
     let mut old = Primary::open(old_options).unwrap();
     assert!(matches!(old.append(b"no"), Err(Error::TooFew { .. })), "it never gets to write");
@@ -78,8 +78,8 @@ fn an_old_primary_that_was_away_is_refused_when_it_starts_in_its_place() {
 fn an_old_primary_follows_again_and_what_only_it_had_is_set_aside() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-    let follower = Follower::start(secondary_options(&b, plain_journal()));
-    let mut options = primary_options(&a, plain_journal(), &[follower.address]);
+    let follower = follow(secondary_options(&b, plain_journal()));
+    let mut options = primary_options(&a, plain_journal(), &[follower.address()]);
     options.on_loss = OnLoss::Degrade;
     let mut old = Primary::open(options).unwrap();
     // It is restored only if it was degraded before the secondary came.
@@ -89,31 +89,31 @@ fn an_old_primary_follows_again_and_what_only_it_had_is_set_aside() {
         (!old.status().is_degraded).then_some(())
     });
     send(&mut old, 1..=30);
-    let secondary = follower.take();
+    let secondary = follower.end().unwrap();
     // Nobody else has these.
     send(&mut old, 31..=35);
     drop(old);
 
     let mut returned = secondary_options(&a, plain_journal());
     returned.node = 1;
-    let refusing = Follower::start(returned.clone());
-    let options = primary_options(&b, plain_journal(), &[refusing.address]);
+    let refusing = follow(returned.clone());
+    let options = primary_options(&b, plain_journal(), &[refusing.address()]);
     let mut new = secondary.promote(options).unwrap();
     let absent = until(&mut new, "absent", |event| matches!(event, Event::Absent { .. }));
     assert!(absent.to_string().contains("never had"), "{absent}");
-    let (stopped, ended) = refusing.ended();
+    let (stopped, ended) = refusing.wait();
     assert!(matches!(ended, Err(Error::Refused { reason: Reason::Diverged, .. })));
     returned.listen = stopped.address();
     returned.on_diverged = OnDiverged::SetAside;
     drop(stopped);
 
-    let follower = Follower::start(returned);
+    let follower = follow(returned);
     new.wait_ready(LONG).unwrap();
     // Message 31 may have reached the secondary's socket before the old primary gave it up.
     let first = new.status().appended + 1;
     assert!((31..=32).contains(&first), "{first}");
     send(&mut new, first..=60);
-    let mut secondary = follower.take();
+    let mut secondary = follower.end().unwrap();
     let aside = events(&mut secondary).into_iter().find_map(|event| match event {
         Followed::SetAside { path, last } => Some((path, last.sequence)),
         _ => None,
@@ -129,15 +129,15 @@ fn an_old_primary_follows_again_and_what_only_it_had_is_set_aside() {
 fn a_node_that_does_not_run_is_promoted_and_a_restart_is_no_promotion() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-    let follower = Follower::start(secondary_options(&b, plain_journal()));
-    let options = primary_options(&a, plain_journal(), &[follower.address]);
+    let follower = follow(secondary_options(&b, plain_journal()));
+    let options = primary_options(&a, plain_journal(), &[follower.address()]);
     for start in 1..=3 {
         let mut primary = ready(options.clone());
         assert_eq!(primary.status().epoch.to_string(), format!("1.1.{start}"));
         let first = primary.status().appended + 1;
         send(&mut primary, first..=first + 4);
     }
-    drop(follower.take());
+    drop(follower.end().unwrap());
     let local = PrimaryOptions {
         degree: Degree::Local,
         node: 2,
@@ -154,13 +154,14 @@ fn a_node_that_does_not_run_is_promoted_and_a_restart_is_no_promotion() {
 fn a_later_primary_ends_the_reign_of_one_that_listens() {
     let dir = tempfile::tempdir().unwrap();
     let (a, b) = (dir.path().join("a"), dir.path().join("b"));
-    let follower = Follower::start(secondary_options(&b, plain_journal()));
-    let mut old = ready(primary_options(&a, plain_journal(), &[follower.address]));
+    let follower = follow(secondary_options(&b, plain_journal()));
+    let mut old = ready(primary_options(&a, plain_journal(), &[follower.address()]));
     send(&mut old, 1..=5);
     let door = Secondary::open(secondary_options(&dir.path().join("free"), plain_journal()));
     let door = door.unwrap().address();
     old.listen(door).unwrap();
-    let mut new = follower.take().promote(primary_options(&b, plain_journal(), &[door])).unwrap();
+    let mut new =
+        follower.end().unwrap().promote(primary_options(&b, plain_journal(), &[door])).unwrap();
     new.poll().unwrap();
     assert!(matches!(until_error(&mut old), Error::Fenced { .. }));
 }
@@ -168,16 +169,16 @@ fn a_later_primary_ends_the_reign_of_one_that_listens() {
 #[test]
 fn strangers_wrong_stores_and_noise_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let b = Follower::start(secondary_options(&dir.path().join("b"), plain_journal()));
+    let b = follow(secondary_options(&dir.path().join("b"), plain_journal()));
     // Bytes of another program: the connection is closed, and the next one is served.
-    let mut stranger = TcpStream::connect(b.address).unwrap();
+    let mut stranger = TcpStream::connect(b.address()).unwrap();
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     stranger.set_read_timeout(Some(LONG)).unwrap();
     let mut answer = Vec::new();
     let _ = stranger.read_to_end(&mut answer);
     assert!(answer.is_empty());
     // A primary that wants durable messages from a store that does not sync.
-    let options = primary_options(&dir.path().join("a"), plain_journal(), &[b.address]);
+    let options = primary_options(&dir.path().join("a"), plain_journal(), &[b.address()]);
     let durable = PrimaryOptions { degree: Degree::Durable, ..options.clone() };
     let mut primary = Primary::open(durable).unwrap();
     let absent = until(&mut primary, "absent", |event| matches!(event, Event::Absent { .. }));
@@ -187,7 +188,7 @@ fn strangers_wrong_stores_and_noise_are_refused() {
     send(&mut primary, 1..=3);
     // A primary of another pair, and one with the number of the secondary.
     for (name, node) in [("other", 1), ("same", 2)] {
-        let options = primary_options(&dir.path().join(name), plain_journal(), &[b.address]);
+        let options = primary_options(&dir.path().join(name), plain_journal(), &[b.address()]);
         let mut other = Primary::open(PrimaryOptions { node, ..options }).unwrap();
         let absent = until(&mut other, "absent", |event| matches!(event, Event::Absent { .. }));
         assert!(absent.to_string().contains("another pair"), "{absent}");
@@ -198,11 +199,11 @@ fn strangers_wrong_stores_and_noise_are_refused() {
 #[test]
 fn a_refusal_is_a_frame_that_names_the_epoch_which_is_followed() {
     let dir = tempfile::tempdir().unwrap();
-    let b = Follower::start(secondary_options(&dir.path().join("b"), plain_journal()));
-    let options = primary_options(&dir.path().join("a"), plain_journal(), &[b.address]);
+    let b = follow(secondary_options(&dir.path().join("b"), plain_journal()));
+    let options = primary_options(&dir.path().join("a"), plain_journal(), &[b.address()]);
     let mut primary = ready(options);
     send(&mut primary, 1..=2);
-    let mut stream = TcpStream::connect(b.address).unwrap();
+    let mut stream = TcpStream::connect(b.address()).unwrap();
     let state = read_state(&dir.path().join("a")).unwrap().unwrap();
     let greeting = pickfs_pair::wire::Greeting {
         identity: state.identity,

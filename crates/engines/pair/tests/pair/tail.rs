@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::nodes::*;
 use pickfs_pair::{
-    Event, Followed, OnLoss, Primary, PrimaryOptions, SecondaryOptions, StoreOptions,
+    Event, Followed, Follower, OnLoss, Primary, PrimaryOptions, SecondaryOptions, StoreOptions,
 };
 use pickfs_queue as queue;
 
@@ -32,8 +32,8 @@ impl Forgetful {
     fn new(store: StoreOptions) -> Forgetful {
         let dir = tempfile::tempdir().unwrap();
         let mut secondary = secondary_options(&dir.path().join("b"), store.clone());
-        let follower = Follower::start(secondary.clone());
-        secondary.listen = follower.address;
+        let follower = follow(secondary.clone());
+        secondary.listen = follower.address();
         Forgetful { dir, store, secondary, follower: Some(follower) }
     }
 
@@ -105,7 +105,7 @@ fn a_primary_that_has_gone_on_without_them_takes_none_back() {
     let mut primary = Primary::open(alone).unwrap();
     until(&mut primary, "degraded", |event| matches!(event, Event::Degraded { .. }));
     send(&mut primary, 11..=12);
-    let _follower = Follower::start(pair.secondary.clone());
+    let _follower = follow(pair.secondary.clone());
     let absent = until(
         &mut primary,
         "ahead",
@@ -145,7 +145,7 @@ fn a_secondary_that_does_not_keep_them_any_more_says_so() {
     pair.forget(|| pair.run(11..=8_000));
     drop(pair.follower.take());
     std::fs::remove_file(first_file(&pair.dir.path().join("b/store"))).unwrap();
-    let follower = Follower::start(pair.secondary.clone());
+    let follower = follow(pair.secondary.clone());
     let mut primary = Primary::open(pair.options()).unwrap();
     let absent = until(
         &mut primary,
@@ -155,7 +155,7 @@ fn a_secondary_that_does_not_keep_them_any_more_says_so() {
     assert!(absent.to_string().contains("holds messages up to 8000"), "{absent}");
     assert_eq!(primary.status().appended, 10);
     drop(primary);
-    let told = events(&mut follower.take());
+    let told = events(&mut follower.end().unwrap());
     let says = |event: &Followed| event.to_string().contains("asks for message 10, and the oldest");
     assert!(told.iter().any(says), "{told:?}");
 }
