@@ -259,7 +259,11 @@ mod tests {
                     () if said == unknown || said.contains("requires an argument") => true,
                     () => is(known.alone) || is(known.outside),
                 };
-                assert!(fits, "{} {word}: {said}", program.name);
+                assert!(
+                    fits,
+                    "{} {word} is not in `words` as the tool has it: {said}",
+                    program.name
+                );
             }
         }
     }
