@@ -10,9 +10,9 @@ use pickfs_sys::mount_table::MountEntry;
 
 use crate::error::TargetError;
 use crate::fs::{self, FileSystem};
-use crate::image::HostFacts;
+use crate::host_folder::HostFolder;
 
-pub(crate) fn put_mount(
+pub fn put_mount(
     facts: &mut Environment,
     path: &Path,
     row: Option<&'static FileSystem>,
@@ -78,7 +78,7 @@ fn write_cache(cache: WriteCache) -> &'static str {
     }
 }
 
-pub(crate) fn put_host(facts: &mut Environment, host: &HostFacts) {
+pub(crate) fn put_host(facts: &mut Environment, host: &HostFolder) {
     facts.put("host.fs_type", &host.fs_type);
     facts.put("host.source", &host.source);
     let (major, minor) = host.device_number;

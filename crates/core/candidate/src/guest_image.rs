@@ -16,10 +16,7 @@ use pickfs_record::{
     Action, BackingKind, BackingSpec, CandidateSpec, Environment, Step, StepRecord,
     record::{ImageRecord, RawProbe},
 };
-use pickfs_sys::{
-    extents::{self, ExtentSummary},
-    residency,
-};
+use pickfs_sys::{extents, residency};
 
 use crate::availability::Unavailable;
 use crate::{
@@ -27,10 +24,9 @@ use crate::{
     carry_out::{self, Calls},
     environment,
     error::TargetError,
-    fs::{FileSystem, Ground, HostKind, MadeInside, Place, recipe, words},
+    fs::{FileSystem, Ground, MadeInside, Place, recipe, words},
     host_folder::HostFolder,
-    image::{HostFacts, check_size, fill, forbid_copy_on_write},
-    memory,
+    image::{fill, forbid_copy_on_write, state_of},
     mounted::Promise,
     own_format, partition, plan, raw_probe,
     scratch::{Progress, promise},
@@ -46,7 +42,7 @@ pub struct GuestImage {
     path: PathBuf,
     size_bytes: u64,
     kind: BackingKind,
-    host: HostFacts,
+    host: HostFolder,
     note: Option<Note>,
     brought: HashMap<String, Vec<OsString>>,
 }
@@ -78,28 +74,14 @@ impl GuestImage {
                 return Err(TargetError::Other(text.into()));
             }
         };
-        let host = HostFolder::at(directory)?;
-        check_size(size_bytes)?;
-        host.check_room(directory, size_bytes)?;
-        let mut kind = BackingKind::GuestImage;
-        if host.kind == HostKind::Memory {
-            memory::check("an image in memory", size_bytes)?;
-            kind = BackingKind::RamImage;
-        }
+        let (host, kind) = HostFolder::of_image(directory, size_bytes, BackingKind::GuestImage)?;
         let path = directory.join(format!("pickfs-guest-{:016x}.img", fastrand::u64(..)));
         let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(TargetError::io("create the image", &path))?;
         let noted = Undo::image(&path).and_then(|undo| UndoLog::open_default().note(&undo));
-        let image = Self {
-            file,
-            path,
-            size_bytes,
-            kind,
-            host: host.facts(),
-            note: noted.ok(),
-            brought: HashMap::new(),
-        };
-        forbid_copy_on_write(&image.file, directory, &host)?;
+        let (note, brought) = (noted.ok(), HashMap::new());
+        let image = Self { file, path, size_bytes, kind, host, note, brought };
+        forbid_copy_on_write(&image.file, directory, &image.host)?;
         fill(&image.file, size_bytes, progress)?;
         extents::rewrite_unwritten(&image.file)?;
         Ok(image)
@@ -129,8 +111,7 @@ impl GuestImage {
 
     /// As `card.*`, as the host writes it; whatever was on the image is gone.
     pub fn card(&self, seconds: f64) -> Result<Environment, TargetError> {
-        let mut facts = Environment::default();
-        environment::put_host(&mut facts, &self.host);
+        let mut facts = self.facts();
         let length = Duration::from_secs_f64(seconds);
         card::measure(&self.path, self.size_bytes, length, &mut facts)?;
         Ok(facts)
@@ -185,14 +166,7 @@ impl GuestImage {
     }
 
     pub fn record(&self) -> Result<ImageRecord, TargetError> {
-        let ExtentSummary { unwritten_bytes, missing_bytes, extent_count, .. } =
-            extents::summary(&self.file)?;
-        let (holes, count) = (unwritten_bytes + missing_bytes, extent_count as u64);
-        Ok(ImageRecord {
-            holes_before_bytes: holes,
-            extents_before: count,
-            ..ImageRecord::default()
-        })
+        state_of(&self.file)
     }
 
     /// What a guest has made cold would be read from this machine's cache otherwise. An image in

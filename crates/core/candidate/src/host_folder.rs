@@ -4,19 +4,23 @@
 
 use std::path::Path;
 
+use pickfs_record::BackingKind;
 use pickfs_sys::mount::{self, FileSystemUse};
 
 use crate::error::TargetError;
 use crate::fs::{self, HostKind};
-use crate::image::HostFacts;
+use crate::image::check_size;
+use crate::memory;
 
 /// Room that an image leaves to other programs, where one tenth of the file system is more: a
 /// large reserve or a quota counts as free (an allocator sees it so), but nobody can write there.
 const LEFT_FOR_OTHERS_BYTES: u64 = 1 << 30;
 
+#[derive(Debug)]
 pub(crate) struct HostFolder {
     pub(crate) fs_type: String,
     pub(crate) kind: HostKind,
+    /// Major 0: there is none.
     pub(crate) device_number: (u32, u32),
     pub(crate) source: String,
     space: FileSystemUse,
@@ -34,9 +38,20 @@ impl HostFolder {
         })
     }
 
-    pub(crate) fn facts(&self) -> HostFacts {
-        let (fs_type, source) = (self.fs_type.clone(), self.source.clone());
-        HostFacts { fs_type, source, device_number: self.device_number }
+    /// The folder has room for an image of that size, which is of this kind unless the folder is in memory.
+    pub(crate) fn of_image(
+        directory: &Path,
+        size_bytes: u64,
+        kind: BackingKind,
+    ) -> Result<(Self, BackingKind), TargetError> {
+        let host = Self::at(directory)?;
+        check_size(size_bytes)?;
+        host.check_room(directory, size_bytes)?;
+        if host.kind != HostKind::Memory {
+            return Ok((host, kind));
+        }
+        memory::check("an image in memory", size_bytes)?;
+        Ok((host, BackingKind::RamImage))
     }
 
     pub(crate) fn check_room(&self, directory: &Path, size_bytes: u64) -> Result<(), TargetError> {

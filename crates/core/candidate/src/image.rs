@@ -14,7 +14,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use pickfs_record::BackingKind;
+use pickfs_record::{BackingKind, record::ImageRecord};
 use pickfs_sys::extents;
 use pickfs_sys::loop_device::LoopDevice;
 use pickfs_sys::mount::{MountRequest, Mounted};
@@ -39,24 +39,7 @@ pub(crate) struct Image {
     memory: Option<PrivateTmpfs>,
     kind: BackingKind,
     size_bytes: u64,
-    host: HostFacts,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HostFacts {
-    pub(crate) fs_type: String,
-    pub(crate) source: String,
-    /// Major 0: there is none.
-    pub(crate) device_number: (u32, u32),
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ImageState {
-    /// As read back from the loop device.
-    pub direct_io: bool,
-    /// Unwritten or missing.
-    pub holes_bytes: u64,
-    pub extents: u64,
+    host: HostFolder,
 }
 
 impl Image {
@@ -66,14 +49,7 @@ impl Image {
         size_bytes: u64,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Self, TargetError> {
-        let host = HostFolder::at(directory)?;
-        check_size(size_bytes)?;
-        host.check_room(directory, size_bytes)?;
-        let mut kind = BackingKind::LoopImage;
-        if host.kind == HostKind::Memory {
-            memory::check("an image in memory", size_bytes)?;
-            kind = BackingKind::RamImage;
-        }
+        let (host, kind) = HostFolder::of_image(directory, size_bytes, BackingKind::LoopImage)?;
         let file = nameless_file(directory)?;
         forbid_copy_on_write(&file, directory, &host)?;
         Self::finish(file, None, kind, size_bytes, host, progress)
@@ -103,7 +79,7 @@ impl Image {
         fill(&file, size_bytes, progress)?;
         extents::rewrite_unwritten(&file)?;
         let device = LoopDevice::attach(&file)?;
-        Ok(Self { device, file, memory, kind, size_bytes, host: host.facts() })
+        Ok(Self { device, file, memory, kind, size_bytes, host })
     }
 
     pub(crate) fn device_path(&self) -> &Path {
@@ -118,7 +94,7 @@ impl Image {
         self.size_bytes
     }
 
-    pub(crate) fn host(&self) -> &HostFacts {
+    pub(crate) fn host(&self) -> &HostFolder {
         &self.host
     }
 
@@ -127,13 +103,8 @@ impl Image {
         Ok(extents::rewrite_unwritten(&self.file)?.total_bytes())
     }
 
-    pub(crate) fn state(&self) -> Result<ImageState, TargetError> {
-        let found = extents::summary(&self.file)?;
-        Ok(ImageState {
-            direct_io: self.device.status()?.direct_io,
-            holes_bytes: found.holes_bytes(),
-            extents: found.extent_count as u64,
-        })
+    pub(crate) fn state(&self) -> Result<ImageRecord, TargetError> {
+        Ok(ImageRecord { direct_io: self.device.status()?.direct_io, ..state_of(&self.file)? })
     }
 
     pub(crate) fn remove(self) -> Result<(), TargetError> {
@@ -141,6 +112,13 @@ impl Image {
         drop(self.file);
         self.memory.map_or(Ok(()), PrivateTmpfs::unmount)
     }
+}
+
+/// As it is now.
+pub(crate) fn state_of(image: &File) -> Result<ImageRecord, TargetError> {
+    let found = extents::summary(image)?;
+    let (holes_before_bytes, extents_before) = (found.holes_bytes(), found.extent_count as u64);
+    Ok(ImageRecord { holes_before_bytes, extents_before, ..ImageRecord::default() })
 }
 
 pub(crate) fn check_size(size_bytes: u64) -> Result<(), TargetError> {

@@ -34,9 +34,9 @@ pub mod signature;
 pub mod undo;
 
 pub use availability::{Availability, Unavailable, availability};
+pub use environment::put_mount;
 pub use error::TargetError;
 pub use guest_image::GuestImage;
-pub use image::ImageState;
 pub use mounted::{Mounted, Promise};
 pub use plan::plan_steps;
 pub use scratch::{Progress, Scratch};

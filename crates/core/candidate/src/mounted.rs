@@ -88,11 +88,7 @@ impl Mounted<'_> {
     ) -> Result<Option<ImageRecord>, TargetError> {
         self.finish(log)?;
         let state = self.scratch.image_state()?;
-        Ok(self.image.zip(state).map(|(image, state)| ImageRecord {
-            holes_after_bytes: state.holes_bytes,
-            extents_after: state.extents,
-            ..image
-        }))
+        Ok(self.image.zip(state).map(|(image, state)| image.ended_as(state)))
     }
 
     fn finish(&mut self, log: &mut Vec<StepRecord>) -> Result<(), TargetError> {

@@ -17,7 +17,7 @@ use crate::environment;
 use crate::error::TargetError;
 use crate::fs::{FileSystem, Ground, LogPlace, Place, periods};
 use crate::identity::Identity;
-use crate::image::{Image, ImageState};
+use crate::image::Image;
 use crate::memory;
 use crate::mounted::{self, Mounted, Promise};
 use crate::named_device::NamedDevice;
@@ -120,7 +120,7 @@ impl Scratch {
     }
 
     /// Now; `None` without an image.
-    pub fn image_state(&self) -> Result<Option<ImageState>, TargetError> {
+    pub fn image_state(&self) -> Result<Option<ImageRecord>, TargetError> {
         match &self.base {
             Base::Image(image) => image.state().map(Some),
             _ => Ok(None),
@@ -330,13 +330,8 @@ impl Scratch {
             return Ok((facts, None));
         }
         self.put_backing(&mut facts);
-        let image = self.image_state()?.map(|state| ImageRecord {
-            direct_io: state.direct_io,
-            repaired_bytes: self.repaired_bytes,
-            holes_before_bytes: state.holes_bytes,
-            extents_before: state.extents,
-            ..ImageRecord::default()
-        });
+        let repaired_bytes = self.repaired_bytes;
+        let image = self.image_state()?.map(|state| ImageRecord { repaired_bytes, ..state });
         Ok((facts, image))
     }
 

@@ -159,7 +159,7 @@ fn every_verified_file_system() {
 fn mkfs_unwrites_and_repair_mends() {
     let (_folder, run_dir) = ring::folder();
     let mut scratch = scratch(&run_dir);
-    assert_eq!(scratch.image_state().unwrap().unwrap().holes_bytes, 0);
+    assert_eq!(scratch.image_state().unwrap().unwrap().holes_before_bytes, 0);
     for name in ["ext4", "xfs"] {
         if !ring::have(&[&format!("mkfs.{name}")]) {
             continue;
@@ -327,7 +327,7 @@ fn the_card_and_the_probe() {
         assert!(card.get(key).is_some(), "{key}: {card:?}");
     }
     assert!(scratch.raw_probe(0.05).unwrap().p50_ns > 0);
-    assert_eq!(scratch.image_state().unwrap().unwrap().holes_bytes, 0);
+    assert_eq!(scratch.image_state().unwrap().unwrap().holes_before_bytes, 0);
     let mounted = make(&mut scratch, "xfs", &run_dir.join("mnt"), &mut Vec::new());
     write_and_read_back(mounted.directory());
     mounted.unmount(&mut Vec::new()).unwrap();

@@ -3,20 +3,19 @@
 //! Where a plan's cells run under more than one, each gets the level `engine`, so that panels hold
 //! one engine each.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::OnceLock};
+use std::{collections::BTreeSet, sync::OnceLock};
 
 use pickfs_candidate::{
     Availability, GuestImage, availability,
     fs::{self, FileSystem},
     knob::{ENGINE, KERNEL},
 };
-use pickfs_record::{BackingSpec, Cell, Level, Plan};
+use pickfs_record::{BackingSpec, Cell, Event, Level, Plan, TrialRecord};
 
 use crate::{
     expand::{Expansion, cell_id},
-    interrupt::Interrupt,
-    settle::Quiet,
-    stage::Stage,
+    machine::Means,
+    stage::TrialOrder,
 };
 
 pub const ENGINE_LEVEL: &str = "engine";
@@ -47,18 +46,12 @@ pub trait Kernels {
     /// Leaves out the cells whose kernel or program lacks something.
     fn leave_out(&self, expansion: &mut Expansion);
 
-    fn stage(self: Box<Self>, parts: GuestParts) -> Box<dyn GuestStage>;
+    fn stage(self: Box<Self>, means: Means, image: GuestImage) -> Box<dyn GuestStage>;
 }
 
-pub struct GuestParts {
-    pub image: GuestImage,
-    pub plan: Plan,
-    pub worker: PathBuf,
-    pub quiet: Quiet,
-    pub interrupt: Interrupt,
-}
+pub trait GuestStage {
+    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord;
 
-pub trait GuestStage: Stage {
     fn into_image(self: Box<Self>) -> GuestImage;
 }
 

@@ -20,12 +20,12 @@ use pickfs_sys::{account::closed_on_the_way, block::BlockDevice, namespace};
 use thiserror::Error;
 
 use crate::{
-    engines::{GuestParts, Kernels, any_in_guests, engines},
+    engines::{Kernels, any_in_guests, engines},
     environment, expand,
     grounds::Grounds,
     interrupt::Interrupt,
     length,
-    machine::{Machine, MachineParts},
+    machine::{Machine, Means},
     origin,
     preflight::{self, PreflightError},
     referee::{FixedBlocks, Race, Referee, Ruling},
@@ -68,7 +68,6 @@ pub const RUN_FILE: &str = "run.pickfs";
 pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launched, LaunchError> {
     let mut expansion = preflight::preflight(plan)?;
     preflight::check_privilege(plan, &expansion.cells)?;
-    let worker = worker_program();
     let kernels = kernels(&expansion.cells)?;
     kernels.iter().for_each(|kernels| kernels.leave_out(&mut expansion));
     preflight::check_answerable(plan, &expansion)?;
@@ -83,7 +82,7 @@ pub fn launch(plan: &Plan, folder: &Path, mut to: Listeners<'_>) -> Result<Launc
             // Only a folder that is still empty goes: a run that did not begin leaves nothing.
             let _ = std::fs::remove_dir(&run_folder);
         })?;
-    go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
+    go(record, file, (grounds, kernels), &run_folder, to)
 }
 
 /// Settings that a run left changed when it was killed would falsify this one.
@@ -147,7 +146,6 @@ pub fn resume(
     let record = file.read()?;
     preflight::check_privilege(&record.plan, &record.cells)?;
     check_unfinished(path, &record)?;
-    let worker = worker_program();
     put_back_settings(to.sink)?;
     check_build(path, &record)?;
     for difference in changed(&record.environment) {
@@ -156,7 +154,7 @@ pub fn resume(
     let backing = confirmed(&record, device)?;
     let kernels = kernels(&record.cells)?;
     let grounds = prepare(&backing, &run_folder, &record.cells, &mut to)?;
-    go(record, file, Stagehands { grounds, kernels, worker, run_folder }, to)
+    go(record, file, (grounds, kernels), &run_folder, to)
 }
 
 fn check_build(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
@@ -245,49 +243,23 @@ fn kernels(cells: &[Cell]) -> Result<Option<Box<dyn Kernels>>, LaunchError> {
     }
 }
 
-struct Stagehands {
-    grounds: Grounds,
-    kernels: Option<Box<dyn Kernels>>,
-    worker: PathBuf,
-    run_folder: PathBuf,
-}
-
-impl Stagehands {
-    fn stages(self, plan: &Plan, mount_point: &Path, interrupt: &Interrupt) -> Stages {
-        let quiet = quiet(&plan.backing, &self.run_folder);
-        let Grounds { scratch, image } = self.grounds;
-        let machine = scratch.map(|scratch| {
-            Machine::new(MachineParts {
-                quiet: quiet.clone(),
-                scratch,
-                plan: plan.clone(),
-                mount_point: mount_point.into(),
-                worker: self.worker.clone(),
-                interrupt: interrupt.clone(),
-            })
-        });
-        let guests = image.zip(self.kernels).map(|(image, kernels)| {
-            kernels.stage(GuestParts {
-                image,
-                plan: plan.clone(),
-                worker: self.worker,
-                quiet,
-                interrupt: interrupt.clone(),
-            })
-        });
-        Stages { machine, guests, began: Instant::now() }
-    }
-}
-
 fn go(
     record: RunRecord,
     mut file: RunFile,
-    hands: Stagehands,
+    (grounds, kernels): (Grounds, Option<Box<dyn Kernels>>),
+    run_folder: &Path,
     to: Listeners<'_>,
 ) -> Result<Launched, LaunchError> {
     let plan = record.plan.clone();
-    let (mount_point, _used) = mount_point(&hands.run_folder);
-    let mut stages = hands.stages(&plan, &mount_point, to.interrupt);
+    let (mount_point, _used) = mount_point(run_folder);
+    let quiet = quiet(&plan.backing, run_folder);
+    let (worker, interrupt) = (worker_program(), to.interrupt.clone());
+    let means = Means { plan: plan.clone(), worker, quiet, interrupt };
+    let machine =
+        grounds.scratch.map(|scratch| Machine::new(means.clone(), scratch, mount_point.clone()));
+    let guests = grounds.image.zip(kernels);
+    let guests = guests.map(|(image, kernels)| kernels.stage(means.clone(), image));
+    let mut stages = Stages { means, machine, guests, began: Instant::now() };
     announce(&record, file.path(), to.sink);
     let mut referee = referee(&plan);
     let parts = RunParts {

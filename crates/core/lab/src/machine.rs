@@ -10,10 +10,9 @@ use pickfs_candidate::{
     knob::{IO_PRIORITY, KnobError, turn},
 };
 use pickfs_record::{
-    BackingSpec, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec, record::SettleRecord,
+    BackingKind, BackingSpec, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
     trial::FINAL_SYNC_KEY,
 };
-
 use pickfs_workload::{Length, ParamError, Resolved, Workload};
 
 use crate::{
@@ -23,33 +22,34 @@ use crate::{
     doubts,
     explain::Explanation,
     final_sync,
-    interrupt::Interrupt,
+    interrupt::{INTERRUPTED, Interrupt},
     placement::Placement,
     preflight::size_bytes,
     raw_band::RawBand,
-    settle::{Quiet, settle},
-    stage::{Stage, TrialOrder},
+    settle::Quiet,
+    stage::TrialOrder,
     transcript,
     watch::Watch,
 };
 
-pub struct MachineParts {
-    pub scratch: Scratch,
+/// What trials need wherever they run.
+#[derive(Clone)]
+pub struct Means {
     pub plan: Plan,
-    pub mount_point: PathBuf,
     pub worker: PathBuf,
     pub quiet: Quiet,
     pub interrupt: Interrupt,
 }
 
 pub struct Machine {
-    parts: MachineParts,
+    means: Means,
+    pub scratch: Scratch,
+    mount_point: PathBuf,
     placement: Placement,
-    began: Instant,
     /// One for each place: another disk has another band.
     raw: BTreeMap<Option<PathBuf>, RawBand>,
     /// Why what the last trial left could not be taken away.
-    stuck: Option<String>,
+    pub stuck: Option<String>,
 }
 
 const PLACES_NOTE: &str = "a place as it is: file system, what lies in it and the disk under it are \
@@ -59,13 +59,14 @@ const SHARED_SYNC_NOTE: &str =
 pub const SPIKES_MAX: u32 = 64;
 
 impl Machine {
-    pub fn new(parts: MachineParts) -> Machine {
-        let placement = Placement::choose(parts.plan.cpus.as_ref());
-        Machine { parts, placement, began: Instant::now(), raw: BTreeMap::new(), stuck: None }
+    pub fn new(means: Means, scratch: Scratch, mount_point: PathBuf) -> Machine {
+        let placement = Placement::choose(means.plan.cpus.as_ref());
+        Machine { means, scratch, mount_point, placement, raw: BTreeMap::new(), stuck: None }
     }
 
-    pub fn into_scratch(self) -> Scratch {
-        self.parts.scratch
+    pub fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
+        let (kind, interrupt) = (self.scratch.kind(), self.means.interrupt.clone());
+        performed(order, kind, &interrupt, |record| self.trial(order, record, tell))
     }
 
     fn trial(
@@ -74,23 +75,20 @@ impl Machine {
         record: &mut TrialRecord,
         tell: &mut dyn FnMut(Event),
     ) -> Result<(), TrialError> {
-        self.parts.scratch.turn_to(&order.cell.candidate);
+        self.scratch.turn_to(&order.cell.candidate);
         if stands_on_a_device(&order.cell.candidate.fs) {
             tell(phase(order, "raw device probe"));
             self.probe_raw(order, record)?;
         }
         tell(phase(order, "make and mount"));
-        let Machine { parts, placement, stuck, .. } = self;
-        let own = parts.scratch.device();
-        let under = Under::of(&order.cell.candidate.fs, own, &parts.quiet, &parts.plan.backing);
-        let mut mounted = parts.scratch.make_and_mount(
-            &order.cell.candidate,
-            &parts.mount_point,
-            &mut record.steps,
-        )?;
+        let Machine { means, scratch, mount_point, placement, stuck, .. } = self;
+        let Means { plan, worker, quiet, interrupt } = &*means;
+        let candidate = &order.cell.candidate;
+        let under = Under::of(&candidate.fs, scratch.device(), quiet, &plan.backing);
+        let mut mounted = scratch.make_and_mount(candidate, mount_point, &mut record.steps)?;
         record.environment = mounted.environment().clone();
         record.backing = mounted.backing();
-        if parts.plan.backing.directories().len() > 1 {
+        if plan.backing.directories().len() > 1 {
             record.notes.push(PLACES_NOTE.into());
         }
         let job = Job::of(order)?;
@@ -107,20 +105,13 @@ impl Machine {
             record.environment.put(&format!("knob.{name}"), value);
         }
         let periods = mounted.promise().periods.clone();
-        let measured_s = job.measured_s(&parts.plan);
-        let spec = trial_spec(order, &parts.plan, placement, &job, mounted.directory());
-        let helper = Helper {
-            program: &parts.worker,
-            interrupt: &parts.interrupt,
-            placement,
-            plan: &parts.plan,
-            under,
-            job,
-        };
-        let (drop_caches, mut cooling) = (parts.plan.consent.drop_caches, Vec::new());
+        let measured_s = job.measured_s(plan);
+        let spec = trial_spec(order, plan, placement, &job, mounted.directory());
+        let helper = Helper { program: worker, interrupt, placement, plan, under, job };
+        let (drop_caches, mut cooling) = (plan.consent.drop_caches, Vec::new());
         let mut make_cold =
             || mounted.make_cold(drop_caches, &mut cooling).map_err(|error| error.to_string());
-        let measured = match &parts.plan.capacity {
+        let measured = match &plan.capacity {
             None => helper.measure(&spec, order, record, &mut make_cold, tell),
             Some(ask) => {
                 capacity::seek(ask, spec, record, helper.interrupt, &mut |spec, attempt| {
@@ -130,7 +121,7 @@ impl Machine {
         };
         record.steps.append(&mut cooling);
         doubts::periods(record, &periods, measured_s);
-        let is_shared = matches!(parts.plan.backing, BackingSpec::Directory { .. });
+        let is_shared = matches!(plan.backing, BackingSpec::Directory { .. });
         if is_shared && record.counts.contains_key(FINAL_SYNC_KEY) {
             record.notes.push(SHARED_SYNC_NOTE.into());
         }
@@ -147,41 +138,33 @@ impl Machine {
         order: &TrialOrder<'_>,
         record: &mut TrialRecord,
     ) -> Result<(), TargetError> {
-        let Machine { parts, raw, .. } = self;
-        let (seconds, scratch) = (parts.plan.timing.raw_probe_s, &mut parts.scratch);
-        let place = parts.plan.backing.directory_of(&order.cell.candidate.label);
+        let Machine { means: Means { plan, interrupt, .. }, scratch, raw, .. } = self;
+        let place = plan.backing.directory_of(&order.cell.candidate.label);
         let band = raw.entry(place.map(Path::to_path_buf)).or_default();
-        band.probe(seconds, record, &parts.interrupt, &mut |s| scratch.raw_probe(s))
+        let seconds = plan.timing.raw_probe_s;
+        band.probe(seconds, record, interrupt, &mut |s| scratch.raw_probe(s))
     }
 }
 
-impl Stage for Machine {
-    fn now_s(&self) -> f64 {
-        self.began.elapsed().as_secs_f64()
+/// A trial with whatever went wrong as its outcome.
+pub fn performed(
+    order: &TrialOrder<'_>,
+    kind: BackingKind,
+    interrupt: &Interrupt,
+    trial: impl FnOnce(&mut TrialRecord) -> Result<(), TrialError>,
+) -> TrialRecord {
+    let began = Instant::now();
+    let mut record = blank(order, kind);
+    if let Err(error) = trial(&mut record) {
+        record.outcome = match interrupt.is_raised() {
+            true => Outcome::Failed { reason: INTERRUPTED.into() },
+            false => error.outcome(),
+        };
+        record.ops.clear();
     }
-
-    fn settle(&mut self) -> SettleRecord {
-        let limit = Duration::from_secs_f64(self.parts.plan.timing.settle_s);
-        settle(&self.parts.quiet, limit)
-    }
-
-    fn stuck(&self) -> Option<String> {
-        self.stuck.clone()
-    }
-
-    fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
-        let mut record = blank(order, self.parts.scratch.kind(), self.now_s());
-        if let Err(error) = self.trial(order, &mut record, tell) {
-            record.outcome = match self.parts.interrupt.is_raised() {
-                true => Outcome::Failed { reason: "interrupted".into() },
-                false => error.outcome(),
-            };
-            record.ops.clear();
-        }
-        record.elapsed_s = self.now_s() - record.started_s;
-        doubts::after(&mut record);
-        record
-    }
+    record.elapsed_s = began.elapsed().as_secs_f64();
+    doubts::after(&mut record);
+    record
 }
 
 pub enum TrialError {
@@ -346,17 +329,12 @@ pub fn trial_spec(
     }
 }
 
-pub fn blank(
-    order: &TrialOrder<'_>,
-    backing: pickfs_record::BackingKind,
-    started_s: f64,
-) -> TrialRecord {
+pub(crate) fn blank(order: &TrialOrder<'_>, backing: BackingKind) -> TrialRecord {
     TrialRecord {
         number: order.number,
         cell: order.cell.id.clone(),
         block: order.block,
         attempt: order.attempt,
-        started_s,
         backing,
         settle: Some(order.settle),
         ..TrialRecord::default()

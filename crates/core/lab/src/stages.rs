@@ -1,15 +1,17 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pickfs_candidate::TargetError;
-use pickfs_record::{Event, TrialRecord, record::SettleRecord};
+use pickfs_record::{BackingKind, Event, TrialRecord, record::SettleRecord};
 
 use crate::{
     engines::{GuestStage, engine_of},
-    machine::{Machine, blank},
+    machine::{Machine, Means, blank},
+    settle::settle,
     stage::{Stage, TrialOrder},
 };
 
 pub struct Stages {
+    pub means: Means,
     pub machine: Option<Machine>,
     pub guests: Option<Box<dyn GuestStage>>,
     pub began: Instant,
@@ -17,7 +19,7 @@ pub struct Stages {
 
 impl Stages {
     pub fn remove(self) -> Result<(), TargetError> {
-        let scratch = self.machine.map_or(Ok(()), |machine| machine.into_scratch().remove());
+        let scratch = self.machine.map_or(Ok(()), |machine| machine.scratch.remove());
         let image = self.guests.map_or(Ok(()), |guests| guests.into_image().remove());
         scratch.and(image)
     }
@@ -29,30 +31,21 @@ impl Stage for Stages {
     }
 
     fn settle(&mut self) -> SettleRecord {
-        match (&mut self.machine, &mut self.guests) {
-            (Some(machine), _) => machine.settle(),
-            (None, Some(guests)) => guests.settle(),
-            (None, None) => SettleRecord::default(),
-        }
+        let limit = Duration::from_secs_f64(self.means.plan.timing.settle_s);
+        settle(&self.means.quiet, limit)
     }
 
     fn stuck(&self) -> Option<String> {
-        self.machine.as_ref().and_then(Machine::stuck)
+        self.machine.as_ref().and_then(|machine| machine.stuck.clone())
     }
 
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
-        let now_s = self.now_s();
-        let stage: Option<&mut dyn Stage> = match engine_of(order.cell) {
-            Some(_) => self.guests.as_mut().map(|guests| guests.as_mut() as &mut dyn Stage),
-            None => self.machine.as_mut().map(|machine| machine as &mut dyn Stage),
+        let started_s = self.now_s();
+        let record = match (engine_of(order.cell), &mut self.machine, &mut self.guests) {
+            (Some(_), _, Some(guests)) => guests.perform(order, tell),
+            (None, Some(machine), _) => machine.perform(order, tell),
+            _ => blank(order, BackingKind::Directory),
         };
-        match stage {
-            Some(stage) => {
-                let mut record = stage.perform(order, tell);
-                record.started_s = now_s;
-                record
-            }
-            None => blank(order, pickfs_record::BackingKind::Directory, now_s),
-        }
+        TrialRecord { started_s, ..record }
     }
 }

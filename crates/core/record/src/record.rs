@@ -340,6 +340,14 @@ pub struct ImageRecord {
     pub extents_after: u64,
 }
 
+impl ImageRecord {
+    /// With the image as it was found at the end.
+    pub fn ended_as(self, found: ImageRecord) -> ImageRecord {
+        let holes_after_bytes = found.holes_before_bytes;
+        ImageRecord { holes_after_bytes, extents_after: found.extents_before, ..self }
+    }
+}
+
 /// Raw 4 KiB direct writes + flush on the backing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RawProbe {

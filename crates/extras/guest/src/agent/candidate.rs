@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::message::Order;
-use pickfs_candidate::fs::driver_of;
+use pickfs_candidate::put_mount;
 use pickfs_record::{Action, Environment};
 use pickfs_sys::mount::{self, MountRequest};
 
@@ -47,18 +47,9 @@ impl Candidate {
     }
 
     pub fn facts(&self) -> Result<Environment, String> {
-        let at = self.directory();
-        let entry = mount::mount_of(&at).map_err(|error| error.to_string())?;
-        let space = mount::file_system_use(&at).map_err(|error| error.to_string())?;
         let mut facts = Environment::default();
-        facts.put("mount.type", &entry.fs_type);
-        facts.put("mount.driver", driver_of(&entry.fs_type, &entry.source, None));
-        facts.put("mount.options", format!("{},{}", entry.options, entry.super_options));
-        facts.put("mount.source", entry.source.display());
-        facts.put("mount.block_size_bytes", space.block_bytes);
-        facts.put("mount.size_bytes", space.total_bytes);
-        facts.put("mount.free_bytes", space.available_bytes);
-        Ok(facts)
+        let put = put_mount(&mut facts, &self.directory(), None);
+        put.map(|()| facts).map_err(|error| error.to_string())
     }
 
     pub fn cool(&mut self) -> Result<(), String> {

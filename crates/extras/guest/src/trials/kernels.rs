@@ -12,6 +12,7 @@ use crate::{
     rebuilt,
 };
 use pickfs_candidate::{
+    GuestImage,
     availability::to_be_brought,
     fs::{self, FileSystem, Support},
     knob::{ENGINE, KERNEL},
@@ -20,8 +21,9 @@ use pickfs_record::{Cell, Plan, record::SkippedCell};
 
 use super::{engine_of, stage::Guests};
 use pickfs_lab::{
-    engines::{self, Gap, GuestParts, GuestStage, NATIVE},
+    engines::{self, Gap, GuestStage, NATIVE},
     expand::Expansion,
+    machine::Means,
 };
 
 #[derive(Default)]
@@ -96,8 +98,8 @@ impl engines::Kernels for Kernels {
         }
     }
 
-    fn stage(self: Box<Self>, parts: GuestParts) -> Box<dyn GuestStage> {
-        Box::new(Guests::new(parts, *self))
+    fn stage(self: Box<Self>, means: Means, image: GuestImage) -> Box<dyn GuestStage> {
+        Box::new(Guests::new(means, image, *self))
     }
 }
 
