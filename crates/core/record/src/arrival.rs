@@ -55,21 +55,38 @@ impl Schedule {
         self.turn += 1;
         let due_ns = match &self.arrival {
             Arrival::Fixed { rate_per_s } => turn as f64 * 1e9 / rate_per_s,
-            Arrival::Poisson { rate_per_s } => {
+            Arrival::Poisson { .. } => {
                 let due_ns = self.next_ns;
-                self.next_ns += -(1.0 - self.rng.f64()).ln() * 1e9 / rate_per_s;
+                self.next_ns += -(1.0 - self.rng.f64()).ln() * self.gap_ns();
                 due_ns
             }
-            Arrival::Bursts { rate_per_s, factor, period_ns, burst_ns } => {
+            Arrival::Bursts { .. } => {
                 let due_ns = self.next_ns;
-                let in_burst = due_ns % *period_ns as f64 <= *burst_ns as f64;
-                self.next_ns += 1e9 / (rate_per_s * if in_burst { *factor } else { 1.0 });
+                self.next_ns += self.gap_ns();
                 due_ns
             }
             Arrival::Recorded { offsets_ns, speed } => recorded_ns(offsets_ns, turn) / speed,
             Arrival::Closed { .. } => return None,
         };
         Some(due_ns as u64)
+    }
+
+    /// Leaves out so many turns, at the rate that holds now.
+    pub fn skip(&mut self, turns: u64) {
+        self.turn += turns;
+        self.next_ns += turns as f64 * self.gap_ns();
+    }
+
+    /// Mean gap behind the next turn, where due times are a sum of gaps.
+    fn gap_ns(&self) -> f64 {
+        match &self.arrival {
+            Arrival::Poisson { rate_per_s } => 1e9 / rate_per_s,
+            Arrival::Bursts { rate_per_s, factor, period_ns, burst_ns } => {
+                let in_burst = self.next_ns % *period_ns as f64 <= *burst_ns as f64;
+                1e9 / (rate_per_s * if in_burst { *factor } else { 1.0 })
+            }
+            _ => 0.0,
+        }
     }
 
     /// Pause after each turn in nanoseconds: only a closed loop has one.

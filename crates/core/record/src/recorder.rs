@@ -123,19 +123,19 @@ impl LapRecorder {
         slot.current.service.keep(service_ns);
         slot.episodes[0].lap(service_ns);
         if let Some(response_ns) = response_ns {
-            slot.keep_response(response_ns, lap.end_ns - lap.due_ns);
+            slot.keep_response(response_ns, lap.end_ns - lap.due_ns, 1);
         }
         if service_ns > slot.spike_floor_ns {
             slot.keep_spike(lap, self.spikes_max);
         }
     }
 
-    /// An operation that never began after at least `waited_ns`: a response of each kind of which there were `turns`.
+    /// So many operations that never began after at least `waited_ns`: responses of each kind of which there were `turns`.
     #[cold]
-    pub fn missed(&mut self, waited_ns: u64, turns: u64) {
+    pub fn missed(&mut self, waited_ns: u64, turns: u64, times: u64) {
         let every_turn = |slot: &&mut Slot| slot.responses >= turns.max(1);
         for slot in self.slots.iter_mut().filter(every_turn) {
-            slot.keep_response(waited_ns, waited_ns);
+            slot.keep_response(waited_ns, waited_ns, times);
         }
     }
 
@@ -169,14 +169,14 @@ impl LapRecorder {
 impl Slot {
     /// `response_ns` is without the driver's stalls, `raw_ns` with them.
     #[inline]
-    fn keep_response(&mut self, response_ns: u64, raw_ns: u64) {
+    fn keep_response(&mut self, response_ns: u64, raw_ns: u64, times: u64) {
         if let Some([response, raw]) = &mut self.current.responses {
-            response.keep(response_ns);
+            response.keep_times(response_ns, times);
             self.episodes[1].lap(response_ns);
-            raw.keep(raw_ns);
+            raw.keep_times(raw_ns, times);
             self.episodes[2].lap(raw_ns);
         }
-        self.responses += 1;
+        self.responses += times;
     }
 
     /// False when the keeper is behind: the laps stay and join the next second.

@@ -25,7 +25,7 @@ pub fn histogram() -> Histogram<u64> {
 #[derive(Debug, Clone)]
 pub struct Track {
     pub(crate) laps: Histogram<u64>,
-    pub sum_ns: u64,
+    pub sum_ns: u128,
     /// `u64::MAX` when there is none.
     pub(crate) min_ns: u64,
     pub(crate) max_ns: u64,
@@ -58,11 +58,16 @@ impl Track {
 
     #[inline]
     pub fn keep(&mut self, latency_ns: u64) {
-        self.laps.saturating_record(latency_ns);
-        self.sum_ns += latency_ns;
+        self.keep_times(latency_ns, 1);
+    }
+
+    #[inline]
+    pub(crate) fn keep_times(&mut self, latency_ns: u64, times: u64) {
+        self.laps.saturating_record_n(latency_ns, times);
+        self.sum_ns += u128::from(latency_ns) * u128::from(times);
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
-        self.overflow += u64::from(latency_ns > LONGEST_NS);
+        self.overflow += times * u64::from(latency_ns > LONGEST_NS);
     }
 
     pub(crate) fn add(&mut self, other: &Track) -> Result<(), String> {
@@ -109,7 +114,7 @@ impl Track {
         let bytes = STANDARD.decode(&times.histogram).map_err(|error| error.to_string())?;
         Ok(Track {
             laps: decoded(&bytes)?,
-            sum_ns: (times.mean_ns * times.count as f64).round() as u64,
+            sum_ns: (times.mean_ns * times.count as f64).round() as u128,
             min_ns: times.min_ns,
             max_ns: times.max_ns,
             overflow: times.overflow,

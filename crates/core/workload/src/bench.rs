@@ -111,11 +111,11 @@ impl Bench {
         }
     }
 
-    /// A turn that was due and never began: a response of at least what it had waited at `now_ns`, of each
-    /// operation that all of the `turns` before it had.
+    /// So many turns that were due and never began: responses of at least what they had waited at `now_ns`, of each
+    /// operation that all of the `turns` before them had.
     #[cold]
-    pub fn missed(&mut self, due_ns: u64, now_ns: u64, turns: u64) {
-        self.laps.missed(now_ns - due_ns, turns);
+    pub fn missed(&mut self, due_ns: u64, now_ns: u64, turns: u64, times: u64) {
+        self.laps.missed(now_ns - due_ns, turns, times);
     }
 
     /// Keeps an operation that another thread began at `start_ns`, with its response time since `origin_ns`.

@@ -54,9 +54,9 @@ pub struct Pace {
 
 /// A schedule's first turn is due this long after it began, so that it is not late by being first.
 const LEAD_NS: u64 = 100_000;
-/// Turns that never began are kept one by one up to this many: a schedule of a thousand million a second would take longer
-/// to count than to run.
-const MISSED_MAX: u64 = 1_000_000;
+/// Turns that never began are kept one by one where no more than this are left, else in groups of a hundred-thousandth of those
+/// left: a schedule of a thousand million a second would take longer to count than to run.
+const ONE_BY_ONE: f64 = 1e5;
 const POISE_NS: u64 = 2_000;
 
 impl Pace {
@@ -123,7 +123,7 @@ pub struct Driven {
     pub measured_ns: u64,
     pub turns: u64,
     pub in_time: u64,
-    /// Turns that were due within the span and had not begun when the drain was given up; a million at most.
+    /// Turns that were due within the span and had not begun when the drain was given up.
     pub missed: u64,
     /// The planned length of an open loop; else the measured one.
     pub span_ns: u64,
@@ -178,9 +178,12 @@ pub fn drive<C: Clock, W: Work>(
     let turns = bench.turns() - first_turn;
     let mut missed = 0;
     let is_due = |due_ns: &u64| *due_ns - began_ns < span.length_ns;
-    while let Some(late_ns) = due_ns.filter(is_due).filter(|_| missed < MISSED_MAX) {
-        bench.missed(late_ns, settled_ns.max(late_ns), turns);
-        missed += 1;
+    while let Some(late_ns) = due_ns.filter(is_due) {
+        let left_s = (span.length_ns - (late_ns - began_ns)) as f64 / 1e9;
+        let times = (pace.asked_per_s.unwrap_or(0.0) * left_s / ONE_BY_ONE).max(1.0) as u64;
+        bench.missed(late_ns, settled_ns.max(late_ns), turns, times);
+        missed += times;
+        pace.schedule.skip(times - 1);
         due_ns = pace.next_due_ns(began_ns);
     }
     let is_timed = pace.is_open() && span.length_ns > 0;

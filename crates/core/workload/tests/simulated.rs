@@ -130,6 +130,26 @@ fn a_turn_that_never_began_is_a_response_of_what_it_had_waited() {
     assert!((43.8..44.0).contains(&mean_ms), "{mean_ms}");
 }
 
+/// Too many to keep one by one, and none is left out: 10^10 in ten seconds, of which a stall of a minute leaves one.
+#[test]
+fn a_thousand_million_a_second_that_never_began_are_all_counted() {
+    let span = Span { drain_ns: 0, ..Span::time(10_000 * MS) };
+    let bursts =
+        Arrival::Bursts { rate_per_s: 5e8, factor: 3.0, period_ns: 1_000 * MS, burst_ns: 500 * MS };
+    for arrival in
+        [Arrival::Fixed { rate_per_s: 1e9 }, Arrival::Poisson { rate_per_s: 1e9 }, bursts]
+    {
+        let is_exact = matches!(arrival, Arrival::Fixed { .. });
+        let played = play(arrival, vec![60_000 * MS], span);
+        let response = played.laps.response.expect("open");
+        assert_eq!((played.driven.turns, response.count), (1, played.driven.missed + 1));
+        let apart = response.count as f64 / 1e10 - 1.0;
+        assert!(if is_exact { apart == 0.0 } else { apart.abs() < 1e-4 }, "{}", response.count);
+        // They were due within ten seconds and had all waited until the sixtieth.
+        assert!((response.mean_ns / 55e9 - 1.0).abs() < 0.01, "{response:?}");
+    }
+}
+
 /// A reader that stalls while its writer ends has kept all waiting that was due by then.
 #[test]
 fn what_was_due_before_somebody_else_ended_the_work_is_counted() {

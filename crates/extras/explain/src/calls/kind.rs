@@ -42,7 +42,7 @@ impl Kind {
         let bytes_if = |gives: Gives| if call.gives == gives { self.bytes } else { 0 };
         CallRow {
             call: call.name.into(),
-            total_ns: self.service.sum_ns,
+            total_ns: self.service.sum_ns as u64,
             bytes_read: bytes_if(Gives::BytesRead),
             bytes_written: bytes_if(Gives::BytesWritten),
             errors,
