@@ -7,7 +7,7 @@ use pickfs_record::{
     record::{Flag, LoadRecord},
 };
 
-use crate::{disturbed, steady};
+use crate::{disturbed, steady, summary::measured_s};
 
 pub const RATE_MISSED_SHARE: f64 = 0.01;
 pub const KINDS: [&str; 12] = [
@@ -108,17 +108,23 @@ fn steady_text(trial: &TrialRecord) -> Option<String> {
     Some(format!("{}: the last third ran at {ratio:.2} times the median of the first", op.op))
 }
 
-/// A trial of phases has no time of its own: the lab judges each of them. A whole program takes the
-/// time that it takes, and no tail of it is looked at.
+/// A trial of phases has no time of its own: the lab judges each of them. Of a whole program only tails are judged, by
+/// their gate.
 fn period_text(trial: &TrialRecord) -> Option<String> {
-    if !trial.phases.is_empty() || !trial.figures.is_empty() {
-        return None;
-    }
-    let period_s: f64 = trial.environment.get(LONGEST_PERIOD_KEY)?.parse().ok()?;
-    let measured_s = crate::summary::measured_s(trial);
-    (measured_s < 2.0 * period_s).then(|| {
+    let is_judged = trial.phases.is_empty() && trial.figures.is_empty() && is_short(trial);
+    let (period_s, measured_s) = (longest_period_s(trial)?, measured_s(trial));
+    is_judged.then(|| {
         format!("periodic work of {period_s:.0} s is not covered by {measured_s:.0} s trials")
     })
+}
+
+fn longest_period_s(trial: &TrialRecord) -> Option<f64> {
+    trial.environment.get(LONGEST_PERIOD_KEY)?.parse().ok()
+}
+
+/// Whether it measured for less than two of the longest period in force.
+pub fn is_short(trial: &TrialRecord) -> bool {
+    longest_period_s(trial).is_some_and(|period_s| measured_s(trial) < 2.0 * period_s)
 }
 
 fn holes_text(trial: &TrialRecord) -> Option<String> {

@@ -13,7 +13,7 @@ use pickfs_record::{
 };
 
 use crate::{
-    doubts::{doubts, rate_missed_share},
+    doubts::{doubts, is_short, rate_missed_share},
     summary::{CAPACITY_KEY, belongs_to, is_at_limit, op_in},
     wording::list,
 };
@@ -128,26 +128,36 @@ pub fn is_tail(metric: &Metric) -> bool {
     }
 }
 
+/// Cold concerns what was read, and nothing else.
+pub fn concerns(kind: &str, metric: &Metric) -> bool {
+    kind != "not-cold" || metric.ops().any(is_read)
+}
+
+pub fn is_read(op: &str) -> bool {
+    op.starts_with("read")
+}
+
 fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
     // The rate of a phase holds the sync at its end.
     let is_owed = || !is_paid(trial, metric) && (is_time || trial.phases.is_empty());
     let owes = is_tail(metric) || puts_off && is_owed();
-    let concerns = |flag: &Flag| match flag.kind.as_str() {
+    let withholds = |flag: &Flag| match flag.kind.as_str() {
         "period-not-covered" => owes,
         "rate-missed" => is_time && metric.view == View::Service,
-        "not-cold" => metric.ops().any(|op| op.starts_with("read")),
-        _ => true,
+        kind => concerns(kind, metric),
     };
     let own =
         trial.phases.iter().filter(|phase| metric.ops().any(|op| belongs_to(op, &phase.phase)));
     let of_phases = own.flat_map(|phase| phase.flags.clone());
     let of_phases = of_phases.filter(|flag| owes || flag.kind != "period-not-covered");
-    let all = doubts(trial).into_iter().filter(concerns).chain(of_phases);
+    let all = doubts(trial).into_iter().filter(withholds).chain(of_phases);
     let is_behind = is_time && metric.view != View::Service && is_overloaded(trial);
     let has_more = metric.statistic == Statistic::Rate && is_at_limit(trial);
-    let own = [(is_behind, OVERLOADED), (has_more, AT_LIMIT)].into_iter();
-    let own = own.filter(|(holds, _)| *holds).map(|(_, kind)| kind.into());
+    // A program takes the time that it takes, and its tails need their periods all the same.
+    let is_brief = is_tail(metric) && !trial.figures.is_empty() && is_short(trial);
+    let own = [(is_behind, OVERLOADED), (has_more, AT_LIMIT), (is_brief, "period-not-covered")];
+    let own = own.into_iter().filter(|(holds, _)| *holds).map(|(_, kind)| kind.into());
     all.map(|flag| flag.kind).chain(own).collect()
 }
 
@@ -235,11 +245,10 @@ pub fn sentence((gate, count, blocks): Found, labels: [&str; 2], trials: &[&Tria
     Flag { kind: gate.kind.into(), text }
 }
 
-/// A doubt to note beside an answer: its kind, and how the question would end without its trials, where that is
-/// another end.
+/// A doubt to note beside an answer: its kind, and how the question would end without its trials.
 pub fn note(kind: &str, now: (AnswerEnd, &[String]), without: (AnswerEnd, &[String])) -> Flag {
     let text = match now == without {
-        true => String::new(),
+        true => "without them the same answer".into(),
         false => format!("without them {} {}", without.0, list(without.1)),
     };
     Flag { kind: kind.into(), text }
@@ -293,7 +302,13 @@ mod tests {
         assert_eq!(gate_of(cell, trial, &append), None);
         assert_eq!(gate_of(cell, trial, &quantile("append", 0.98)), None);
         assert_eq!(gate_of(cell, trial, &quantile("append", 0.99)), short, "a tail needs periods");
-        assert_eq!(gate_of(cell, trial, &Metric { statistic: Statistic::Max, ..append }), short);
+        assert_eq!(
+            gate_of(cell, trial, &Metric { statistic: Statistic::Max, ..append.clone() }),
+            short
+        );
+        trial.figures.insert("IOPS".into(), 1.0);
+        assert_eq!(gate_of(cell, trial, &append), None, "a program takes what it takes");
+        assert_eq!(gate_of(cell, trial, &quantile("append", 0.99)), short, "and its tail the same");
     }
 
     /// Both held the limit in every block: that is no tie.

@@ -38,8 +38,10 @@ pub fn settle(plan: &mut Plan) {
             || metric.op == SUSTAINED
             || matches!(metric.statistic, Statistic::Figure(_))
             || metric.statistic == Statistic::Rate && is_search;
-        // A share that is the same for all makes no tail: it is withheld where its plan is too short for it.
-        if !is_paid && !gates::is_tail(metric) && owes(metric) {
+        // A share that is the same for all makes no tail, and a read owes nothing of what the writer put off: they are
+        // withheld where their plan is too short for them.
+        let has_share = !gates::is_tail(metric) && !metric.ops().any(gates::is_read);
+        if !is_paid && has_share && owes(metric) {
             metric.op.push_str(WITH_FINAL_SYNC);
         }
     }
@@ -124,7 +126,7 @@ mod tests {
         pickfs_engine_workloads::add();
         let of = |name: &str| asked(plan(name));
         assert_eq!(of("question-barrier"), ["append with final sync", "durable", "durable"]);
-        let noatime = ["append with final sync", "read with final sync", "durable"];
+        let noatime = ["append with final sync", "read", "durable"];
         assert_eq!(of("question-noatime"), noatime);
         assert_eq!(of("article-001-preallocation"), ["append with final sync"]);
         assert_eq!(
@@ -132,6 +134,9 @@ mod tests {
             ["append"],
             "a capacity is one that the sync kept up with"
         );
+        let mut reads = plan("question-noatime");
+        reads.design.primary[1].at = reads.design.primary[0].at.clone();
+        assert_eq!(asked(reads), noatime, "a share of the writer's sync is no read");
         for name in ["quick", "journal", "column", "files", "git-checkout"] {
             assert!(of(name).iter().all(|op| !op.ends_with(WITH_FINAL_SYNC)), "{name}");
         }

@@ -93,7 +93,7 @@ pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
             (Some((_, words, cure)), 0) => (words.to_owned(), cure),
             (Some((_, words, cure)), trials) => (format!("{words} {trials} of {all} trials"), cure),
         };
-        if let Some(note) = noted(&notice.kind).filter(|note| !note.text.is_empty()) {
+        if let Some(note) = noted(&notice.kind) {
             text.push_str(&format!(" ({})", note.text));
         }
         (text, cure.to_owned())

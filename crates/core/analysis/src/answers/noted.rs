@@ -39,7 +39,8 @@ impl Question<'_> {
             (differs || is_left && now != without)
                 .then(|| gates::note(kind, (now.0, &now.1), (without.0, &without.1)))
         };
-        let mut notes: Vec<Flag> = without.iter().filter_map(note).collect();
+        let concerned = without.iter().filter(|(kind, _)| gates::concerns(kind, self.metric));
+        let mut notes: Vec<Flag> = concerned.filter_map(note).collect();
         notes.retain(|note| gates::of_kind(&note.kind).is_none() || self.gate().is_none());
         notes
     }
@@ -60,7 +61,7 @@ mod tests {
     use crate::findings;
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
 
-    /// What all trials have moves nothing, as nothing is left without them.
+    /// What all trials have moves nothing, as nothing is left without them. Appends need no cold.
     #[test]
     fn each_kind_is_noted_where_rows_differ_in_it_or_the_end_hangs_on_it() {
         let moved = "without them NO ANSWER ext4:noatime and xfs:noatime";
@@ -83,10 +84,14 @@ mod tests {
                 let notes = of("append").expect("asked").notes.iter();
                 notes.map(|note| (note.kind.clone(), note.text.clone())).collect::<Vec<_>>()
             };
-            let told = [(kind.into(), moved.into())];
+            let text = |text: &str| match kind {
+                "not-cold" => vec![],
+                _ => vec![(kind.into(), text.into())],
+            };
             assert_eq!(noted(&both, 12), [], "{kind} of all alike");
-            assert_eq!(noted(&both, 5), told, "the end hangs on it");
-            assert_eq!(noted(&both[1..], 5), told, "they differ in it");
+            assert_eq!(noted(&both, 5), text(moved), "the end hangs on it");
+            assert_eq!(noted(&both[1..], 5), text(moved), "they differ in it");
+            assert_eq!(noted(&both[1..], 4), text("without them the same answer"));
             assert_eq!(noted(&both[1..], 2), [], "{kind} of a few");
         }
     }
