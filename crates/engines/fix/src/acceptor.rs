@@ -13,6 +13,7 @@ use crate::engine::{Engine, EngineError, Now};
 use crate::observer::Observer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum Wait {
     Spin,
     /// It sleeps until something comes, a few milliseconds at most.

@@ -35,9 +35,8 @@ impl Hosts {
         Hosts { directory, words: words.to_vec(), port }
     }
 
-    fn of_a_pair(degree: &'static str) -> Hosts {
-        let words = ["--store", "pair", "--patience", "60000", "--degree", degree];
-        Hosts::new(&words)
+    fn of_a_pair(degree: &'static str, patience_ms: &'static str) -> Hosts {
+        Hosts::new(&["--store", "pair", "--degree", degree, "--patience", patience_ms])
     }
 
     fn directory(&self, host: u8) -> PathBuf {
@@ -160,14 +159,14 @@ fn goes_on_alone(store: &'static str, kills: u64) {
 }
 
 fn goes_on_beside_a_standby(kills: u64) {
-    let hosts = Hosts::of_a_pair("received");
+    let hosts = Hosts::of_a_pair("received", "60000");
     let _standby = hosts.standby(SECOND);
     goes_on_in_its_place(&hosts, kills);
 }
 
 /// The engine is killed, the standby promoted, and the dead one comes back as its standby.
 fn fails_over(degree: &'static str, kills: u64) {
-    let hosts = Hosts::of_a_pair(degree);
+    let hosts = Hosts::of_a_pair(degree, "60000");
     let mut trader = Trader::new(kills);
     let (mut standby, mut engine) = (hosts.standby(SECOND), hosts.start(FIRST, &[]));
     let (mut there, mut here) = (SECOND, FIRST);
@@ -225,8 +224,8 @@ fn twelve_hundred_engines_are_killed() {
 
 #[test]
 fn an_engine_without_its_standby_says_whom_it_misses_and_ends() {
-    let hosts = Hosts::of_a_pair("received");
-    let mut engine = hosts.start(FIRST, &["--patience", "50"]);
+    let hosts = Hosts::of_a_pair("received", "50");
+    let mut engine = hosts.start(FIRST, &[]);
     engine.until("does not follow");
     engine.until("0 of 1 secondaries are there");
     assert!(!engine.end());

@@ -6,6 +6,7 @@ use crate::transport::Transport;
 
 /// When a message is safe, so that business logic may see it and its sender may be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum Degree {
     /// At once. It is written and sent soon after; a crash of the process loses what was not yet.
     None,
@@ -36,15 +37,17 @@ impl Degree {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum OnLoss {
     /// It takes no more messages, and what is not safe stays so until they are back.
     Stop,
-    /// It goes on with the local store alone, says so in its [`crate::Event`]s, and comes back to the degree when
-    /// they have caught up. **A message that was safe in between is lost with this host.**
+    /// It goes on with the local store alone, says so in its events, and comes back to the degree when they have
+    /// caught up. A message that was safe in between is lost with this host.
     Degrade,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum Waiting {
     Spin,
     /// It sleeps in poll(2) until something comes.
@@ -117,6 +120,7 @@ impl PrimaryOptions {
 
 /// Messages that its primary never had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum OnDiverged {
     /// It ends with [`Error::Refused`].
     Refuse,

@@ -6,6 +6,7 @@ use pickfs_queue as queue;
 use super::{FileStore, JournalLog, LogStore, MemoryLog, QueueLog, Store, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum Profile {
     /// Nothing is written.
     Memory,

@@ -22,6 +22,7 @@ use crate::error::{Error, Result};
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_micros(50);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
 pub enum Transport {
     /// TCP with TCP_NODELAY, buffers of the kernel's choice, one connection for each secondary.
     #[default]
