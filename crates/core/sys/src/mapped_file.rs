@@ -4,7 +4,7 @@
 #![allow(unsafe_code)]
 
 use crate::sigbus::{Registration, TooManyMappings};
-use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
+use rustix::mm::{MapFlags, MsyncFlags, ProtFlags, mmap, msync, munmap};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -21,23 +21,6 @@ pub enum MapError {
     OutOfBounds { range: Range<usize>, length_bytes: usize },
     #[error(transparent)]
     TooMany(#[from] TooManyMappings),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MapAdvice {
-    Sequential,
-    Random,
-    WillNeed,
-}
-
-impl From<MapAdvice> for Advice {
-    fn from(advice: MapAdvice) -> Advice {
-        match advice {
-            MapAdvice::Sequential => Advice::Sequential,
-            MapAdvice::Random => Advice::Random,
-            MapAdvice::WillNeed => Advice::WillNeed,
-        }
-    }
 }
 
 /// The beginning of a file in memory, at least one byte.
@@ -122,17 +105,15 @@ impl MappedFile {
 
     /// As fdatasync would. The start is rounded down to a page.
     pub fn sync(&self, range: Range<usize>) -> Result<(), MapError> {
-        let (start, length) = self.whole_pages(range)?;
+        let start = range.start - range.start % rustix::param::page_size();
+        let length = range.end.saturating_sub(start);
+        let address = self.at(start, length)?.cast();
         // SAFETY: the range is inside the mapping.
-        unsafe { msync(start.cast(), length, MsyncFlags::SYNC) }
-            .map_err(|error| self.refused("sync the mapping of", error.into()))
-    }
-
-    pub fn advise(&self, range: Range<usize>, advice: MapAdvice) -> Result<(), MapError> {
-        let (start, length) = self.whole_pages(range)?;
-        // SAFETY: the range is inside the mapping, and the advice changes no byte.
-        unsafe { madvise(start.cast(), length, advice.into()) }
-            .map_err(|error| self.refused("advise on the mapping of", error.into()))
+        unsafe { msync(address, length, MsyncFlags::SYNC) }.map_err(|error| MapError::Request {
+            request: "sync the mapping of",
+            path: self.path.clone(),
+            cause: error.into(),
+        })
     }
 
     fn at(&self, offset_bytes: usize, count: usize) -> Result<*mut u8, MapError> {
@@ -143,16 +124,6 @@ impl MappedFile {
         }
         // SAFETY: the offset is at most the length of the mapping.
         Ok(unsafe { self.mapping.address.as_ptr().add(offset_bytes) })
-    }
-
-    fn whole_pages(&self, range: Range<usize>) -> Result<(*mut u8, usize), MapError> {
-        let start = range.start - range.start % rustix::param::page_size();
-        let length = range.end.saturating_sub(start);
-        Ok((self.at(start, length)?, length))
-    }
-
-    fn refused(&self, request: &'static str, cause: io::Error) -> MapError {
-        MapError::Request { request, path: self.path.clone(), cause }
     }
 }
 
@@ -190,25 +161,5 @@ mod tests {
         assert_eq!(text, "bytes 4090..4097 are outside a mapping of 4096 bytes");
         assert!(map.read_at(usize::MAX, &mut [0; 2]).is_err());
         assert!(map.sync(0..4097).is_err());
-        assert!(map.advise(0..usize::MAX, MapAdvice::Random).is_err());
-    }
-
-    #[test]
-    fn advice_loses_nothing() {
-        let (_file, mut map) = mapped(8192);
-        map.write_at(0, b"kept").unwrap();
-        for advice in [MapAdvice::Sequential, MapAdvice::WillNeed] {
-            map.advise(0..8192, advice).unwrap();
-        }
-        let mut kept = [0; 4];
-        map.read_at(0, &mut kept).unwrap();
-        assert_eq!(&kept, b"kept");
-    }
-
-    #[test]
-    fn a_short_file_is_refused_with_both_sizes() {
-        let file = tempfile::tempfile().unwrap();
-        let error = MappedFile::map(&file, "log".as_ref(), 4096).unwrap_err();
-        assert_eq!(error.to_string(), "log has 0 bytes, too few to map 4096");
     }
 }

@@ -13,14 +13,11 @@
 
 use std::{error::Error, fs, path::Path, time::Instant};
 
-use pickfs_sys::elements::bytes_of;
 use pickfs_workload::column::{
-    Attribute, Blocks, Domain, Draw, ElementType, Header, Layout, List, ListKind, Profile, ReadBy,
-    SetHow, SymbolLayout, Table, Tally, Touch, get, read1, set,
+    Attribute, Blocks, Domain, Draw, Layout, List, ListKind, ReadBy, SetHow, Table, Touch, get,
+    read1, set, unkept,
 };
 
-const FLOATS: Layout = Layout::Elements(ElementType::Float);
-const LONGS: Layout = Layout::Elements(ElementType::Long);
 const CHUNK_BYTES: usize = 16 << 20;
 const HOW: SetHow = SetHow { chunk_bytes: CHUNK_BYTES, is_reserved: false };
 const SEED: u64 = 7;
@@ -45,17 +42,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn header(layout: Layout, count: u64) -> Vec<u8> {
-    layout.header(Header { attribute: Attribute::None, count })
-}
-
 fn write(directory: &Path, mib: u64, is_reserved: bool) -> Result<f64, Box<dyn Error>> {
-    let elements = List::new(ListKind::Long, Profile::Random, mib << 17, SEED).whole();
-    let (path, header) = (directory.join("column"), header(LONGS, mib << 17));
+    let elements = List::new(ListKind::Long, false, mib << 17, SEED).whole();
+    let (path, header) =
+        (directory.join("column"), Layout::Longs.header(Attribute::None, mib << 17));
     let _ = fs::remove_file(&path);
     let how = SetHow { chunk_bytes: CHUNK_BYTES, is_reserved };
     let start = Instant::now();
-    set(&path, &header, bytes_of(&elements), how, &mut Tally::default())?;
+    set(&path, &header, &elements, how, &mut unkept)?;
     Ok(start.elapsed().as_secs_f64())
 }
 
@@ -70,7 +64,7 @@ fn read(directory: &Path) -> Result<f64, Box<dyn Error>> {
 fn resident(directory: &Path) -> Result<f64, Box<dyn Error>> {
     let (path, touch) = (directory.join("column"), Touch { hint: None, stride_bytes: 4096 });
     let start = Instant::now();
-    let column = get(&path, LONGS)?;
+    let column = get(&path, Layout::Longs)?;
     touch.resident(&column.elements, &path)?;
     Ok(start.elapsed().as_secs_f64())
 }
@@ -82,7 +76,7 @@ fn random(directory: &Path, reads: u64, block_bytes: u64) -> Result<f64, Box<dyn
     let blocks = Blocks::new(vec![path], (block_bytes / 8) as usize, (reads, positions), SEED);
     let open = blocks.open(ReadBy::Mapped)?;
     let start = Instant::now();
-    std::hint::black_box(blocks.read(&open, &mut Tally::default())?);
+    std::hint::black_box(blocks.read(&open, &mut unkept)?);
     Ok(start.elapsed().as_secs_f64())
 }
 
@@ -91,7 +85,7 @@ fn table(directory: &Path, threads: usize) -> Table {
         symbols: directory.join("sym"),
         floats: directory.join("floatcol"),
         domain: directory.join("domain"),
-        layout: SymbolLayout::Plain,
+        layout: Layout::PlainSymbols,
         threads,
         set: HOW,
     }
@@ -99,18 +93,18 @@ fn table(directory: &Path, threads: usize) -> Table {
 
 fn make_table(directory: &Path, rows: u64) -> Result<f64, Box<dyn Error>> {
     let (domain, draw) = (Domain::new(SEED), Draw { count: rows, seed: SEED });
-    let symbols = SymbolLayout::Plain.bytes(&domain, (0..rows).map(|row| draw.number(row)));
-    let floats = List::new(ListKind::Float, Profile::Random, rows, SEED).whole();
+    let symbols = domain.column(Layout::PlainSymbols, (0..rows).map(|row| draw.number(row)));
+    let floats = List::new(ListKind::Float, false, rows, SEED).whole();
     let table = table(directory, 1);
     let start = Instant::now();
-    let nobody = &mut Tally::default();
-    set(&table.symbols, &header(Layout::PlainSymbols, rows), &symbols, HOW, nobody)?;
-    set(&table.floats, &header(FLOATS, rows), bytes_of(&floats), HOW, nobody)?;
+    let header = |layout: Layout| layout.header(Attribute::None, rows);
+    set(&table.symbols, &header(Layout::PlainSymbols), &symbols, HOW, &mut unkept)?;
+    set(&table.floats, &header(Layout::Floats), &floats, HOW, &mut unkept)?;
     Ok(start.elapsed().as_secs_f64())
 }
 
 fn sort(directory: &Path, threads: usize) -> Result<f64, Box<dyn Error>> {
     let start = Instant::now();
-    table(directory, threads).sort(&mut Tally::default())?;
+    table(directory, threads).sort(&mut unkept)?;
     Ok(start.elapsed().as_secs_f64())
 }

@@ -54,8 +54,8 @@ fn appends_and_syncs_allocate_nothing() {
 
 #[test]
 fn repeated_calls_of_a_column_store_allocate_nothing() {
-    use column::{Blocks, ElementType, Handle, Layout, ReadBy, Tally, open_append, replace};
-    let longs = Layout::Elements(ElementType::Long);
+    use column::{Blocks, Handle, Layout, ReadBy, open_append, replace, unkept};
+    let longs = Layout::Longs;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("column");
     let mut append = || open_append(&path, longs, &[7; 80_000], 10_000, 1 << 20).expect("appended");
@@ -76,7 +76,7 @@ fn repeated_calls_of_a_column_store_allocate_nothing() {
         [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread].map(|by| {
             let open = blocks.open(by).expect("opened");
             let before = allocated();
-            blocks.read(&open, &mut Tally::default()).expect("read");
+            blocks.read(&open, &mut unkept).expect("read");
             allocated() - before
         })
     };

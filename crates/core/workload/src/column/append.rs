@@ -19,7 +19,7 @@ use std::{
 use pickfs_sys::files::{Access, Create, OpenHow};
 
 use super::{
-    layout::{Attribute, Header, Layout},
+    layout::{Attribute, Layout},
     set::{file_fault, write_both},
 };
 use crate::fault::Fault;
@@ -36,7 +36,7 @@ pub fn open_append(
     let mut file = how.open(path).map_err(file_fault)?;
     let length = file.metadata().map_err(Fault::io("fstat", path))?.len();
     if length == 0 {
-        let header = layout.header(Header { attribute: Attribute::None, count });
+        let header = layout.header(Attribute::None, count);
         let (first, rest) = data.split_at(data.len().min(chunk_bytes));
         write_both(&mut file, &header, first).map_err(Fault::io("write", path))?;
         return write_chunks(&mut file, path, rest, chunk_bytes);
@@ -68,7 +68,7 @@ pub struct Handle {
 
 impl Handle {
     pub fn create(path: &Path, layout: Layout) -> Result<Handle, Fault> {
-        let header = layout.header(Header { attribute: Attribute::None, count: 0 });
+        let header = layout.header(Attribute::None, 0);
         let new = OpenHow { create: Create::New, ..OpenHow::new(Access::Write) };
         let mut empty = new.open(path).map_err(file_fault)?;
         empty.write_all(&header).map_err(Fault::io("write", path))?;
@@ -79,60 +79,5 @@ impl Handle {
 
     pub fn append(&mut self, data: &[u8]) -> Result<(), Fault> {
         self.file.write_all(data).map_err(Fault::io("append to", &self.path))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::{super::layout::ElementType, *};
-
-    const LONGS: Layout = Layout::Elements(ElementType::Long);
-
-    #[test]
-    fn the_first_append_makes_the_file_and_the_next_ones_count() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("column");
-        for _ in 0..3 {
-            open_append(&path, LONGS, &[7; 24], 3, 16).unwrap();
-        }
-        let bytes = fs::read(&path).unwrap();
-        assert_eq!(LONGS.parse(&bytes).unwrap().count, 9);
-        assert_eq!(bytes[16..], [7; 72]);
-    }
-
-    #[test]
-    fn plain_symbols_count_in_their_own_field() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("column");
-        for _ in 0..2 {
-            open_append(&path, Layout::PlainSymbols, b"abcd\0", 1, 4096).unwrap();
-        }
-        let bytes = fs::read(&path).unwrap();
-        assert_eq!(Layout::PlainSymbols.parse(&bytes).unwrap().count, 2);
-        assert_eq!(&bytes[8..], b"abcd\0abcd\0");
-    }
-
-    #[test]
-    fn a_damaged_header_is_found_before_anything_is_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("column");
-        fs::write(&path, [9; 32]).unwrap();
-        let fault = open_append(&path, LONGS, &[7; 8], 1, 4096).unwrap_err();
-        assert!(matches!(fault, Fault::Wrong { .. }), "{fault}");
-        assert_eq!(fs::read(&path).unwrap(), [9; 32]);
-    }
-
-    #[test]
-    fn a_handle_leaves_the_count_at_zero() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("column");
-        let mut handle = Handle::create(&path, LONGS).unwrap();
-        handle.append(&[1; 8]).unwrap();
-        handle.append(&[2; 8]).unwrap();
-        let bytes = fs::read(&path).unwrap();
-        assert_eq!(LONGS.parse(&bytes).unwrap().count, 0);
-        assert_eq!(bytes[16..], [[1; 8], [2; 8]].concat());
     }
 }

@@ -1,21 +1,20 @@
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+//! What was written, worked out again and compared with what stands in the files.
 
-use pickfs_sys::elements::bytes_of;
+use std::{fs::File, io, io::Read, iter::once, path::Path};
 
 use super::{
+    files::{Column, Of, lists},
     get::{get, map_fault},
-    layout::{Attribute, Header},
-    list::{List, Windows},
-    symbols::{Domain, Draw, SymbolLayout},
-    table::{FLOATS, Table},
+    lane::Lane,
+    layout::{Attribute, Header, Layout, wrong},
+    list::List,
+    sizes::BINARY_REPEATS,
+    symbols::{Domain, Draw},
+    table::Table,
 };
 use crate::fault::Fault;
 
-const STEP: usize = 1 << 17;
+const STEP: u64 = 1 << 17;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Replaced {
@@ -24,20 +23,20 @@ pub(super) struct Replaced {
 }
 
 impl Replaced {
+    const NOTHING: &'static Replaced = &Replaced { indexes: Vec::new(), value: 0 };
+
     pub(super) fn new(mut indexes: Vec<u64>, value: u64) -> Replaced {
         indexes.sort_unstable();
         Replaced { indexes, value }
     }
 
-    pub(super) fn is_some(&self) -> bool {
-        !self.indexes.is_empty()
-    }
-
-    fn lay_over(&self, from: u64, elements: &mut [u64]) {
+    /// Over the elements from an index on.
+    fn lay_over(&self, from: u64, bytes: &mut [u8]) {
         let first = self.indexes.partition_point(|index| *index < from);
-        let end = from + elements.len() as u64;
-        let inside = self.indexes[first..].iter().take_while(|index| **index < end);
-        inside.for_each(|index| elements[(index - from) as usize] = self.value);
+        let end = from + bytes.len() as u64 / 8;
+        for index in self.indexes[first..].iter().take_while(|index| **index < end) {
+            bytes[8 * (index - from) as usize..][..8].copy_from_slice(&self.value.to_le_bytes());
+        }
     }
 
     fn element(&self, index: u64, otherwise: u64) -> u64 {
@@ -45,85 +44,40 @@ impl Replaced {
     }
 }
 
-pub(super) struct Compared {
-    file: File,
-    path: PathBuf,
-    offset_bytes: u64,
-    found: Vec<u8>,
+/// Gives how many files were compared.
+pub(super) fn compare(path: &Path, expected: impl Iterator<Item = Vec<u8>>) -> Result<u64, Fault> {
+    let mut file = File::open(path).map_err(Fault::io("open", path))?;
+    let (mut offset_bytes, mut found) = (0, Vec::new());
+    for expected in expected {
+        let end_bytes = offset_bytes + expected.len() as u64;
+        found.resize(expected.len(), 0);
+        let read = file.read_exact(&mut found);
+        if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof) {
+            return Err(wrong(path, format_args!("ends before byte {end_bytes}")));
+        }
+        read.map_err(Fault::io("read back", path))?;
+        if found != expected {
+            let at = found.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(0);
+            let (found, expected) = (found[at], expected[at]);
+            let offset = offset_bytes + at as u64;
+            let what = format!("differs: byte {offset} is {found:#04x} instead of {expected:#04x}");
+            return Err(wrong(path, what));
+        }
+        offset_bytes = end_bytes;
+    }
+    let length = file.metadata().map_err(Fault::io("fstat", path))?.len();
+    if length != offset_bytes {
+        return Err(wrong(path, format_args!("has {length} bytes instead of {offset_bytes}")));
+    }
+    Ok(1)
 }
 
-impl Compared {
-    pub(super) fn open(path: &Path) -> Result<Compared, Fault> {
-        let file = File::open(path).map_err(Fault::io("open", path))?;
-        Ok(Compared { file, path: path.to_owned(), offset_bytes: 0, found: Vec::new() })
-    }
-
-    pub(super) fn bytes(&mut self, expected: &[u8]) -> Result<(), Fault> {
-        self.found.resize(expected.len(), 0);
-        let read = self.file.read_exact(&mut self.found);
-        if read.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::UnexpectedEof) {
-            return Err(self.wrong(format_args!(
-                "ends before byte {}",
-                self.offset_bytes + expected.len() as u64
-            )));
-        }
-        read.map_err(Fault::io("read back", &self.path))?;
-        if self.found != expected {
-            let at = self.found.iter().zip(expected).position(|(a, b)| a != b).unwrap_or(0);
-            let (found, expected) = (self.found[at], expected[at]);
-            let offset = self.offset_bytes + at as u64;
-            return Err(self
-                .wrong(format_args!("byte {offset} is {found:#04x} instead of {expected:#04x}")));
-        }
-        self.offset_bytes += expected.len() as u64;
-        Ok(())
-    }
-
-    pub(super) fn list(&mut self, list: &List, replaced: &Replaced) -> Result<(), Fault> {
-        let mut elements = vec![0; STEP.min(list.count() as usize)];
-        let mut from = 0;
-        while from < list.count() {
-            let length = (list.count() - from).min(STEP as u64) as usize;
-            list.fill(from, &mut elements[..length]);
-            replaced.lay_over(from, &mut elements[..length]);
-            self.bytes(bytes_of(&elements[..length]))?;
-            from += length as u64;
-        }
-        Ok(())
-    }
-
-    pub(super) fn appends(&mut self, windows: &Windows, count: u64) -> Result<(), Fault> {
-        (0..count).try_for_each(|append| self.bytes(bytes_of(windows.at(append))))
-    }
-
-    pub(super) fn symbols(
-        &mut self,
-        draw: &Draw,
-        domain: &Domain,
-        layout: SymbolLayout,
-    ) -> Result<(), Fault> {
-        let mut from = 0;
-        while from < draw.count {
-            let end = (from + STEP as u64).min(draw.count);
-            let numbers = (from..end).map(|index| draw.number(index));
-            self.bytes(&layout.bytes(domain, numbers))?;
-            from = end;
-        }
-        Ok(())
-    }
-
-    pub(super) fn end(mut self) -> Result<(), Fault> {
-        let length = self.file.metadata().map_err(Fault::io("fstat", &self.path))?.len();
-        let known = self.offset_bytes;
-        if length != known {
-            return Err(self.wrong(format_args!("has {length} bytes instead of {known}")));
-        }
-        Ok(())
-    }
-
-    fn wrong(&mut self, what: std::fmt::Arguments<'_>) -> Fault {
-        Fault::Wrong { what: format!("{}: {what}", self.path.display()) }
-    }
+fn pieces(list: List, replaced: &Replaced) -> impl Iterator<Item = Vec<u8>> + use<'_> {
+    (0..list.count).step_by(STEP as usize).map(move |from| {
+        let mut bytes = list.bytes(from..list.count.min(from + STEP));
+        replaced.lay_over(from, &mut bytes);
+        bytes
+    })
 }
 
 pub(super) struct TableContent<'a> {
@@ -134,90 +88,76 @@ pub(super) struct TableContent<'a> {
     pub(super) copies: u64,
 }
 
-impl TableContent<'_> {
+impl<'a> TableContent<'a> {
+    pub(super) fn of(lane: &'a Lane) -> TableContent<'a> {
+        TableContent {
+            domain: &lane.data.domain,
+            draw: lane.data.draw(),
+            floats: lane.data.list(Of::Large),
+            replaced: &lane.replaced[Of::Large as usize],
+            copies: 1 + lane.sizes.mid_appends,
+        }
+    }
+
     fn rows(&self) -> u64 {
         self.draw.count * self.copies
     }
 
-    pub(super) fn check_floats(&self, path: &Path, header: &[u8]) -> Result<(), Fault> {
-        let mut compared = Compared::open(path)?;
-        compared.bytes(header)?;
-        compared.list(&self.floats, self.replaced)?;
-        for _ in 1..self.copies {
-            compared.list(&self.floats, &Replaced::default())?;
-        }
-        compared.end()
+    fn check_floats(&self, path: &Path) -> Result<u64, Fault> {
+        let header = Layout::Floats.header(Attribute::None, self.rows());
+        let appended = (1..self.copies).flat_map(|_| pieces(self.floats, Replaced::NOTHING));
+        compare(path, once(header).chain(pieces(self.floats, self.replaced)).chain(appended))
     }
 
-    pub(super) fn check_symbols(&self, path: &Path, layout: SymbolLayout) -> Result<(), Fault> {
-        let header = Header { attribute: Attribute::None, count: self.rows() };
-        let mut compared = Compared::open(path)?;
-        compared.bytes(&layout.layout().header(header))?;
-        for _ in 0..self.copies {
-            compared.symbols(&self.draw, self.domain, layout)?;
-        }
-        compared.end()
+    fn check_symbols(&self, path: &Path, layout: Layout) -> Result<u64, Fault> {
+        let header = layout.header(Attribute::None, self.rows());
+        let starts = (0..self.copies).flat_map(|_| (0..self.draw.count).step_by(STEP as usize));
+        let pieces = starts.map(|from| {
+            let range = from..self.draw.count.min(from + STEP);
+            self.domain.column(layout, range.map(|index| self.draw.number(index)))
+        });
+        compare(path, once(header).chain(pieces))
     }
 
     /// The sorted table: its symbols ascend, every row is there, and rows of one symbol stand in the
     /// order in which they were written. Nothing of the sort's own arithmetic is used.
-    pub(super) fn check_sorted(&self, table: &Table, attribute: Attribute) -> Result<(), Fault> {
-        let ranks = self.domain.ranks();
-        let mut counts = vec![0u64; ranks.len()];
-        for index in 0..self.draw.count {
-            counts[ranks[self.draw.number(index) as usize] as usize] += self.copies;
-        }
-        let mut by_rank = vec![0; ranks.len()];
-        for (number, rank) in (0..).zip(&ranks) {
-            by_rank[*rank as usize] = number;
-        }
-        let header = Header { attribute, count: self.rows() };
-        let mut compared = Compared::open(&table.symbols)?;
-        compared.bytes(&table.layout.layout().header(header))?;
-        for (number, count) in by_rank.into_iter().zip(&counts) {
-            let symbol = table.layout.bytes(self.domain, [number].into_iter());
-            compared.bytes(&symbol.repeat(*count as usize))?;
-        }
-        compared.end()?;
-        let mut next = 0;
-        let starts = counts.iter().map(|count| {
-            next += count;
-            next - count
+    pub(super) fn check_sorted(&self, table: &Table, attribute: Attribute) -> Result<u64, Fault> {
+        let sorted = self.domain.sorted();
+        let mut ranks = vec![0; sorted.len()];
+        (0..).zip(&sorted).for_each(|(rank, number)| ranks[*number as usize] = rank);
+        let rank = |index| ranks[self.draw.number(index) as usize];
+        let mut counts = vec![0u64; sorted.len()];
+        (0..self.draw.count).for_each(|index| counts[rank(index)] += self.copies);
+        let runs = sorted.iter().zip(&counts).map(|(number, count)| {
+            self.domain.column(table.layout, std::iter::repeat_n(*number, *count as usize))
         });
-        self.check_places(table, &ranks, starts.collect())
-    }
-
-    fn check_places(&self, table: &Table, ranks: &[u32], mut next: Vec<u64>) -> Result<(), Fault> {
-        let column = get(&table.floats, FLOATS)?;
-        let header = Header { attribute: Attribute::None, count: self.rows() };
-        if column.header != header || column.elements.count() as u64 != self.rows() {
-            let (found, rows) = (column.elements.count(), self.rows());
-            let what = format!("{}: {found} rows instead of {rows}", table.floats.display());
-            return Err(Fault::Wrong { what });
+        let header = table.layout.header(attribute, self.rows());
+        compare(&table.symbols, once(header).chain(runs))?;
+        let column = get(&table.floats, Layout::Floats)?;
+        let (found, rows) = (column.elements.count() as u64, self.rows());
+        if column.header != (Header { attribute: Attribute::None, count: rows }) || found != rows {
+            return Err(wrong(&table.floats, format_args!("has {found} rows instead of {rows}")));
         }
-        let (mut places, mut expected) = (Vec::with_capacity(STEP), Vec::with_capacity(STEP));
-        for row in 0..self.rows() {
+        let starts = counts.iter().scan(0, |sum, count| {
+            *sum += count;
+            Some(*sum - count)
+        });
+        let mut next: Vec<u64> = starts.collect();
+        for row in 0..rows {
             let index = row % self.draw.count;
-            let place = &mut next[ranks[self.draw.number(index) as usize] as usize];
-            places.push(*place);
-            *place += 1;
-            expected.push(self.float(row, index));
-            if places.len() == STEP || row + 1 == self.rows() {
-                let mut found = vec![0; places.len()];
-                column.elements.gather(&places, &mut found).map_err(map_fault)?;
-                if let Some(at) = (0..found.len()).find(|at| found[*at] != expected[*at]) {
-                    let (path, place) = (table.floats.display(), places[at]);
-                    let what = format!(
-                        "{path}: row {place} of the sorted table is {:#x} instead of {:#x}",
-                        found[at], expected[at]
-                    );
-                    return Err(Fault::Wrong { what });
-                }
-                places.clear();
-                expected.clear();
+            let (place, expected) = (&mut next[rank(index)], self.float(row, index));
+            let mut found = [0];
+            column.elements.gather([*place], &mut found).map_err(map_fault)?;
+            if found != [expected] {
+                let [found] = found;
+                let what = format!(
+                    "differs: row {place} of the sorted table is {found:#x} instead of {expected:#x}"
+                );
+                return Err(wrong(&table.floats, what));
             }
+            *place += 1;
         }
-        Ok(())
+        Ok(2)
     }
 
     /// Only the first copy was there when elements were replaced.
@@ -227,15 +167,55 @@ impl TableContent<'_> {
     }
 }
 
+/// All that the write suite has left.
+pub(super) fn check_written(lane: &mut Lane) -> Result<(), Fault> {
+    check_lists(lane)?;
+    let table = lane.table();
+    lane.checked += TableContent::of(lane).check_symbols(&table.symbols, table.layout)?;
+    lane.checked += compare(&table.domain, once(lane.data.domain.file()))?;
+    let (windows, appends) = (lane.data.windows(Of::RandomFiles), lane.sizes.random_appends);
+    for (path, number) in lane.files.random().iter().zip(0..) {
+        let header = Layout::Longs.header(Attribute::None, lane.sizes.random_file());
+        let appended = (appends * number..).take(appends as usize);
+        let appended = appended.map(|append| windows.at(append).to_vec());
+        lane.checked += compare(path, once(header).chain(appended))?;
+    }
+    Ok(())
+}
+
+pub(super) fn check_lists(lane: &mut Lane) -> Result<(), Fault> {
+    for Column { of, file, .. } in lists() {
+        let (path, list) = (lane.files.at(file), lane.data.list(*of));
+        lane.checked += if *of == Of::Large {
+            TableContent::of(lane).check_floats(&path)?
+        } else {
+            let header = Layout::Longs.header(Attribute::None, list.count);
+            compare(&path, once(header).chain(pieces(list, &lane.replaced[*of as usize])))?
+        };
+    }
+    Ok(())
+}
+
+pub(super) fn check_binary(lane: &mut Lane, found: &[u8]) -> Result<(), Fault> {
+    let small = lane.data.list(Of::Small).whole();
+    let header = Layout::Longs.header(Attribute::None, lane.sizes.small * BINARY_REPEATS);
+    let is_right = found.strip_prefix(&header[..]).is_some_and(|body| {
+        let lists = body.chunks(small.len());
+        lists.len() as u64 == BINARY_REPEATS && { lists }.all(|list| list == small)
+    });
+    lane.checked += 1;
+    let wrong = || Fault::Wrong { what: "readbinary holds other bytes than were written".into() };
+    if is_right { Ok(()) } else { Err(wrong()) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::{
         super::{
-            list::{ListKind, Profile},
-            set::SetHow,
-            watch::Tally,
+            list::ListKind,
+            set::{SetHow, unkept},
         },
         *,
     };
@@ -243,56 +223,50 @@ mod tests {
     const SEED: u64 = 11;
 
     fn content<'a>(domain: &'a Domain, replaced: &'a Replaced) -> TableContent<'a> {
-        TableContent {
-            domain,
-            draw: Draw { count: 3000, seed: SEED },
-            floats: List::new(ListKind::Float, Profile::Random, 3000, SEED),
-            replaced,
-            copies: 2,
-        }
+        let floats = List::new(ListKind::Float, false, 3000, SEED);
+        TableContent { domain, draw: Draw { count: 3000, seed: SEED }, floats, replaced, copies: 2 }
     }
 
-    fn written(folder: &Path, content: &TableContent<'_>, layout: SymbolLayout) -> Table {
+    fn written(folder: &Path, content: &TableContent<'_>, layout: Layout) -> Table {
         let table = Table {
             symbols: folder.join("sym"),
             floats: folder.join("floatcol"),
             domain: folder.join("domain"),
             layout,
-            threads: 2,
-            set: SetHow::chunks(1 << 16),
+            threads: 3,
+            set: SetHow::chunks(4096),
         };
         let numbers = (0..6000).map(|row| content.draw.number(row % 3000));
-        let header = |layout: super::super::layout::Layout| {
-            layout.header(Header { attribute: Attribute::None, count: 6000 })
-        };
-        let symbols = layout.bytes(content.domain, numbers);
-        fs::write(&table.symbols, [header(layout.layout()), symbols].concat()).unwrap();
-        let floats: Vec<u64> = (0..6000).map(|row| content.float(row, row % 3000)).collect();
-        fs::write(&table.floats, [&header(FLOATS), bytes_of(&floats)].concat()).unwrap();
+        let symbols = content.domain.column(layout, numbers);
+        let header = |layout: Layout| layout.header(Attribute::None, 6000);
+        fs::write(&table.symbols, [header(layout), symbols].concat()).unwrap();
+        let floats = (0..6000).flat_map(|row| content.float(row, row % 3000).to_le_bytes());
+        fs::write(&table.floats, [header(Layout::Floats), floats.collect()].concat()).unwrap();
         fs::write(&table.domain, content.domain.file()).unwrap();
         table
     }
 
-    fn damaged(path: &Path, offset: usize, check: impl Fn() -> Result<(), Fault>) -> String {
-        let whole = fs::read(path).unwrap();
-        let mut bytes = whole.clone();
+    fn damaged(path: &Path, offset: usize, check: impl Fn() -> Result<u64, Fault>) -> String {
+        let before = fs::read(path).unwrap();
+        let mut bytes = before.clone();
         bytes[offset] ^= 1;
-        fs::write(path, &bytes).unwrap();
+        fs::write(path, bytes).unwrap();
         let fault = check().unwrap_err();
+        fs::write(path, before).unwrap();
         assert!(matches!(fault, Fault::Wrong { .. }), "{fault}");
-        fs::write(path, whole).unwrap();
         fault.to_string()
     }
+
+    const LAYOUTS: [Layout; 2] = [Layout::PlainSymbols, Layout::EnumeratedSymbols];
 
     #[test]
     fn every_kind_of_damage_to_an_unsorted_table_is_found() {
         let (folder, domain) = (tempfile::tempdir().unwrap(), Domain::new(1));
         let replaced = Replaced::new(vec![7, 2999, 0], 42);
         let content = content(&domain, &replaced);
-        for layout in [SymbolLayout::Plain, SymbolLayout::Enumerated] {
+        for layout in LAYOUTS {
             let table = written(folder.path(), &content, layout);
-            let header = FLOATS.header(Header { attribute: Attribute::None, count: 6000 });
-            let floats = || content.check_floats(&table.floats, &header);
+            let floats = || content.check_floats(&table.floats);
             let symbols = || content.check_symbols(&table.symbols, layout);
             floats().unwrap();
             symbols().unwrap();
@@ -300,23 +274,17 @@ mod tests {
                 let said = damaged(&table.floats, offset, floats);
                 assert!(said.contains(&format!("byte {offset} is")), "{said}");
             }
-            damaged(&table.symbols, 4, symbols);
-            damaged(&table.symbols, layout.layout().header_bytes() + 4000, symbols);
+            damaged(&table.symbols, layout.header_bytes() - 4, symbols);
+            damaged(&table.symbols, layout.header_bytes() + 4000, symbols);
+            let fault = table.add_parted(&mut unkept).unwrap_err();
+            assert!(fault.to_string().ends_with("is not parted"), "{fault}");
             let file = fs::OpenOptions::new().write(true).open(&table.floats).unwrap();
-            file.set_len(16 + 8 * 6000 - 1).unwrap();
-            assert!(floats().unwrap_err().to_string().contains("ends before byte"));
+            for (length, said) in [(5, "has 48021 bytes instead"), (-1, "ends before byte")] {
+                file.set_len((16 + 8 * 6000i64 + length) as u64).unwrap();
+                assert!(floats().unwrap_err().to_string().contains(said));
+            }
+            assert!(matches!(table.sort(&mut unkept).unwrap_err(), Fault::Wrong { .. }));
         }
-    }
-
-    #[test]
-    fn a_longer_file_is_wrong() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("list");
-        let list = List::new(ListKind::Long, Profile::Nano, 100, SEED);
-        fs::write(&path, [bytes_of(&list.whole()), b"more"].concat()).unwrap();
-        let mut compared = Compared::open(&path).unwrap();
-        compared.list(&list, &Replaced::default()).unwrap();
-        assert!(compared.end().unwrap_err().to_string().contains("has 804 bytes instead of 800"));
     }
 
     #[test]
@@ -324,27 +292,29 @@ mod tests {
         let (folder, domain) = (tempfile::tempdir().unwrap(), Domain::new(1));
         let replaced = Replaced::new(vec![5, 100], 42);
         let content = content(&domain, &replaced);
-        for layout in [SymbolLayout::Plain, SymbolLayout::Enumerated] {
+        for layout in LAYOUTS {
             let table = written(folder.path(), &content, layout);
             let check = || content.check_sorted(&table, Attribute::Sorted);
             assert!(check().is_err(), "it is not sorted yet");
-            table.sort(&mut Tally::default()).unwrap();
+            let done = table.sort(&mut unkept).unwrap();
+            let bytes = [&table.symbols, &table.floats].map(|path| fs::read(path).unwrap().len());
+            assert_eq!((done.rows, done.written_bytes), (6000, (bytes[0] + bytes[1]) as u64));
             check().unwrap();
-            assert!(content.check_sorted(&table, Attribute::Parted).is_err());
             let said = damaged(&table.floats, 16 + 8 * 1234, check);
             assert!(said.contains("row 1234 of the sorted table"), "{said}");
             damaged(&table.floats, 8, check);
-            damaged(&table.symbols, layout.layout().header_bytes() + 8, check);
+            damaged(&table.symbols, layout.header_bytes() + 8, check);
+            assert_eq!(table.add_parted(&mut unkept).unwrap().rows, 6000);
+            content.check_sorted(&table, Attribute::Parted).unwrap();
         }
     }
 
     #[test]
     fn two_rows_of_one_symbol_that_changed_places_are_found() {
         let (folder, domain) = (tempfile::tempdir().unwrap(), Domain::new(1));
-        let replaced = Replaced::default();
-        let content = content(&domain, &replaced);
-        let table = written(folder.path(), &content, SymbolLayout::Plain);
-        table.sort(&mut Tally::default()).unwrap();
+        let content = content(&domain, Replaced::NOTHING);
+        let table = written(folder.path(), &content, Layout::PlainSymbols);
+        table.sort(&mut unkept).unwrap();
         let mut floats = fs::read(&table.floats).unwrap();
         let symbols = fs::read(&table.symbols).unwrap();
         let is_pair = |row: usize| symbols[8 + 5 * row..][..5] == symbols[13 + 5 * row..][..5];
@@ -355,14 +325,5 @@ mod tests {
         first.swap_with_slice(second);
         fs::write(&table.floats, floats).unwrap();
         assert!(content.check_sorted(&table, Attribute::Sorted).is_err());
-    }
-
-    #[test]
-    fn replaced_elements_are_laid_over_parts() {
-        let replaced = Replaced::new(vec![9, 2, 5], 1);
-        let mut part = [0; 4];
-        replaced.lay_over(3, &mut part);
-        assert_eq!(part, [0, 0, 1, 0]);
-        assert_eq!((replaced.element(9, 7), replaced.element(8, 7)), (1, 7));
     }
 }

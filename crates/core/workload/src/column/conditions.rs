@@ -84,12 +84,6 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_has_limits() {
-        let limits = DirtyLimits::now();
-        assert!(limits.limit_bytes > limits.background_bytes, "{limits:?}");
-    }
-
-    #[test]
     fn what_was_written_waits() {
         let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
         fs::write(file.path(), vec![1; 1 << 16]).unwrap();

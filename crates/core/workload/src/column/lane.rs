@@ -5,13 +5,12 @@ use pickfs_sys::own_usage::OwnReads;
 
 use super::{
     check::Replaced,
-    conditions::{DirtyLimits, dirty_bytes, disk_bytes},
+    conditions::{DirtyLimits, dirty_bytes, disk_bytes, read_ahead_kb},
     files::{Data, Files},
     params::Settings,
     room::Machine,
     rows::{Row, rows},
     sizes::Sizes,
-    symbols::Domain,
     sync::{command_text, sync},
     table::Table,
 };
@@ -26,21 +25,12 @@ pub(super) struct Lane {
     pub(super) sizes: Sizes,
     pub(super) files: Files,
     pub(super) data: Data,
-    pub(super) domain: Domain,
     pub(super) machine: Machine,
-    pub(super) replaced: AllReplaced,
-    pub(super) read_ahead_kb: Option<f64>,
+    /// By the column's `Of`.
+    pub(super) replaced: [Replaced; 6],
     pub(super) checked: u64,
+    read_ahead_kb: Option<f64>,
     rows: Vec<Row>,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct AllReplaced {
-    pub(super) tiny: Replaced,
-    pub(super) small: Replaced,
-    pub(super) medium: Replaced,
-    pub(super) large: Replaced,
-    pub(super) huge: Replaced,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,48 +41,85 @@ pub(super) struct Counted {
     pub(super) is_whole: bool,
 }
 
+/// One lap for each input. What a call gives is dropped within its lap.
+pub(super) fn laps<I, T>(
+    bench: &mut PhaseBench,
+    inputs: impl Iterator<Item = I>,
+    mut call: impl FnMut(I) -> Result<T, Fault>,
+) -> Result<(), Fault> {
+    for input in inputs {
+        let start_ns = bench.now_ns();
+        drop(call(input)?);
+        let end_ns = bench.now_ns();
+        bench.lap(0, start_ns, end_ns, 0);
+    }
+    Ok(())
+}
+
+/// Keeps laps (begin, end, offset).
+pub(super) fn keeping(bench: &mut PhaseBench) -> impl FnMut(u64, u64, u64) + use<'_> {
+    |start_ns, end_ns, offset_bytes| bench.lap(0, start_ns, end_ns, offset_bytes)
+}
+
 impl Lane {
     pub(super) fn new(
         runner: PhaseRunner,
         settings: Settings,
         sizes: Sizes,
-        (data, domain, machine): (Data, Domain, Machine),
+        seed: u64,
+        machine: Machine,
     ) -> Lane {
-        let directory = runner.directory().to_owned();
+        let data = Data::new(settings.is_nano, settings.symbols, sizes, seed, runner.lane());
         Lane {
-            files: Files::new(&directory),
+            files: Files::new(runner.directory()),
             rows: rows(&settings),
-            read_ahead_kb: super::conditions::read_ahead_kb(&directory),
+            read_ahead_kb: read_ahead_kb(runner.directory()),
             runner,
             settings,
             sizes,
             data,
-            domain,
             machine,
-            replaced: AllReplaced::default(),
+            replaced: Default::default(),
             checked: 0,
         }
     }
 
     pub(super) fn table(&self) -> Table {
-        self.files.table(&self.settings)
+        let folder = self.files.table_folder();
+        Table {
+            symbols: folder.join("sym"),
+            floats: folder.join("floatcol"),
+            domain: self.files.at("kdbdb/sym"),
+            layout: self.settings.symbols,
+            threads: self.settings.threads as usize,
+            set: self.settings.set,
+        }
     }
 
-    pub(super) fn spec(&self, phase: &str) -> PhaseSpec {
+    fn spec(&self, phase: &str) -> PhaseSpec {
         let row = self.rows.iter().find(|row| row.phase == phase);
         row.expect("a row of the table").spec(self.settings.threads)
     }
 
     /// `work` gives bytes as the original counts them, and real ones.
+    pub(super) fn row(
+        &mut self,
+        phase: &str,
+        work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
+    ) -> Result<(), Fault> {
+        let spec = self.spec(phase);
+        self.runner.run(&spec, work)
+    }
+
+    /// Notes the limits of write-back too.
     pub(super) fn write_row(
         &mut self,
         phase: &str,
         dirty_bytes: u64,
         work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
     ) -> Result<(), Fault> {
-        let spec = self.spec(phase);
         let limits = DirtyLimits::now();
-        self.runner.run(&spec, work)?;
+        self.row(phase, work)?;
         self.keep_limits(&limits, dirty_bytes);
         Ok(())
     }
@@ -133,9 +160,8 @@ impl Lane {
         elements: u64,
         done: Done,
     ) -> Result<(), Fault> {
-        let (spec, by) = (self.spec(phase), self.settings.sync_by);
-        let dirty = dirty_bytes(paths);
-        self.runner.run(&spec, |_| sync(paths, by).map(|()| done))?;
+        let (dirty, by_command) = (dirty_bytes(paths), self.settings.syncs_by_command);
+        self.row(phase, |_| sync(paths, by_command).map(|()| done))?;
         self.keep_value("dirty_before_bytes", dirty.map(|bytes| bytes as f64));
         self.keep_value("disk_bytes", disk_bytes(paths).map(|bytes| bytes as f64));
         if self.settings.has_inflated_sync {

@@ -9,68 +9,63 @@
 //! Floats of the original: the same with 0.1 added, 42.2, two decimals up to 100, and -1089.3. Its huge
 //! list counts from 0. All of that compresses well and is the same in every lane.
 
+use std::ops::Range;
+
 use pickfs_sys::huge_pages;
 
 use super::shuffle::Shuffle;
 use crate::journal::scrambled;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// Bytes that do not compress, others in each lane.
-    Random,
-    Nano,
-}
+const ELEMENT_BYTES: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListKind {
     Long,
     Float,
-    /// Whole numbers from 0 on, in the original's profile; else as long.
+    /// Whole numbers from 0 on, in the original; else as long.
     Counting,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct List {
     kind: ListKind,
-    profile: Profile,
-    count: u64,
+    /// As the original has it.
+    is_nano: bool,
+    pub count: u64,
     seed: u64,
     quarter: Shuffle,
 }
 
 impl List {
-    pub fn new(kind: ListKind, profile: Profile, count: u64, seed: u64) -> List {
+    pub fn new(kind: ListKind, is_nano: bool, count: u64, seed: u64) -> List {
         let quarter = Shuffle::new((count / 4).max(1), seed);
-        List { kind, profile, count, seed, quarter }
-    }
-
-    pub fn count(&self) -> u64 {
-        self.count
+        List { kind, is_nano, count, seed, quarter }
     }
 
     /// The element at an index, as its 64 bits.
     #[inline]
     pub fn element(&self, index: u64) -> u64 {
-        match (self.profile, self.kind) {
-            (Profile::Random, ListKind::Float) => finite(scrambled(self.seed, index)),
-            (Profile::Random, _) => scrambled(self.seed, index),
-            (Profile::Nano, ListKind::Counting) => index,
-            (Profile::Nano, ListKind::Long) => self.nano_long(index) as u64,
-            (Profile::Nano, ListKind::Float) => self.nano_float(index).to_bits(),
+        match (self.is_nano, self.kind) {
+            (false, ListKind::Float) => finite(scrambled(self.seed, index)),
+            (false, _) => scrambled(self.seed, index),
+            (true, ListKind::Counting) => index,
+            (true, ListKind::Long) => self.nano_long(index) as u64,
+            (true, ListKind::Float) => self.nano_float(index).to_bits(),
         }
     }
 
-    pub fn fill(&self, from: u64, into: &mut [u64]) {
-        for (index, place) in (from..).zip(into) {
-            *place = self.element(index);
+    /// The elements of a range of indexes.
+    pub fn bytes(&self, range: Range<u64>) -> Vec<u8> {
+        let mut bytes = vec![0; (range.end - range.start) as usize * ELEMENT_BYTES];
+        huge_pages::ask_for(&mut bytes);
+        for (index, place) in range.zip(bytes.chunks_exact_mut(ELEMENT_BYTES)) {
+            place.copy_from_slice(&self.element(index).to_le_bytes());
         }
+        bytes
     }
 
-    pub fn whole(&self) -> Vec<u64> {
-        let mut all = vec![0; self.count as usize];
-        huge_pages::ask_for(&mut all);
-        self.fill(0, &mut all);
-        all
+    pub fn whole(&self) -> Vec<u8> {
+        self.bytes(0..self.count)
     }
 
     fn nano_long(&self, index: u64) -> i64 {
@@ -106,23 +101,29 @@ fn finite(bits: u64) -> u64 {
 /// append takes another window of a list four times as long, so that no two of them are equal.
 #[derive(Debug)]
 pub struct Windows {
-    elements: Vec<u64>,
-    length: usize,
+    bytes: Vec<u8>,
+    length: u64,
     seed: u64,
 }
 
 impl Windows {
-    pub fn new(profile: Profile, length: u64, seed: u64) -> Windows {
-        let count = if profile == Profile::Nano { length } else { 4 * length };
-        let list = List::new(ListKind::Long, profile, count, seed);
-        Windows { elements: list.whole(), length: length as usize, seed }
+    pub fn new(is_nano: bool, length: u64, seed: u64) -> Windows {
+        let count = if is_nano { length } else { 4 * length };
+        let bytes = List::new(ListKind::Long, is_nano, count, seed).whole();
+        Windows { bytes, length, seed }
     }
 
     #[inline]
-    pub fn at(&self, append: u64) -> &[u64] {
-        let places = (self.elements.len() - self.length + 1) as u64;
+    pub fn at(&self, append: u64) -> &[u8] {
+        let places = (self.bytes.len() / ELEMENT_BYTES) as u64 - self.length + 1;
         let place = (scrambled(!self.seed, append) % places) as usize;
-        &self.elements[place..place + self.length]
+        &self.bytes[ELEMENT_BYTES * place..][..ELEMENT_BYTES * self.length as usize]
+    }
+
+    /// One element of what an append takes.
+    pub fn element(&self, append: u64, index: u64) -> u64 {
+        let element = &self.at(append)[ELEMENT_BYTES * index as usize..][..ELEMENT_BYTES];
+        u64::from_le_bytes(element.try_into().expect("eight bytes"))
     }
 }
 
@@ -130,9 +131,13 @@ impl Windows {
 mod tests {
     use super::*;
 
+    fn elements(list: List) -> Vec<u64> {
+        (0..list.count).map(|index| list.element(index)).collect()
+    }
+
     #[test]
     fn the_original_list_has_four_quarters_and_a_rest() {
-        let list = List::new(ListKind::Long, Profile::Nano, 43, 7).whole();
+        let list = elements(List::new(ListKind::Long, true, 43, 7));
         let signed: Vec<i64> = list.iter().map(|element| *element as i64).collect();
         assert!(signed[..10].iter().copied().eq(0..10));
         assert_eq!(signed[10..20], [42; 10]);
@@ -141,11 +146,13 @@ mod tests {
         assert!(third.into_iter().eq(0..10));
         assert!(signed[30..40].iter().all(|element| (0..10).contains(element)));
         assert_eq!(signed[40..], [-42; 3]);
+        assert_eq!(elements(List::new(ListKind::Long, true, 3, 1)), [-42i64 as u64; 3]);
+        assert_eq!(elements(List::new(ListKind::Counting, true, 5, 1)), [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn the_original_floats_stand_a_tenth_above() {
-        let list = List::new(ListKind::Float, Profile::Nano, 41, 7).whole();
+        let list = elements(List::new(ListKind::Float, true, 41, 7));
         let floats: Vec<f64> = list.iter().map(|bits| f64::from_bits(*bits)).collect();
         assert_eq!((floats[0], floats[9], floats[10], floats[40]), (0.1, 9.1, 42.2, -1089.3));
         assert!(floats[30..40].iter().all(|float| (0.0..100.1).contains(float)));
@@ -153,7 +160,7 @@ mod tests {
 
     #[test]
     fn random_lists_differ_by_seed_and_floats_are_numbers() {
-        let list = |kind, seed| List::new(kind, Profile::Random, 10_000, seed).whole();
+        let list = |kind, seed| elements(List::new(kind, false, 10_000, seed));
         assert_ne!(list(ListKind::Long, 1), list(ListKind::Long, 2));
         assert!(list(ListKind::Float, 3).iter().all(|bits| f64::from_bits(*bits).is_finite()));
         assert!(f64::from_bits(finite(u64::MAX)).is_finite());
@@ -161,27 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_the_same_part_of_the_whole() {
-        for profile in [Profile::Random, Profile::Nano] {
-            let list = List::new(ListKind::Counting, profile, 1000, 5);
-            let mut part = [0; 10];
-            list.fill(500, &mut part);
-            assert_eq!(part, list.whole()[500..510]);
-        }
-        assert_eq!(List::new(ListKind::Counting, Profile::Nano, 5, 1).whole(), [0, 1, 2, 3, 4]);
-    }
-
-    #[test]
     fn appends_of_the_original_are_equal_and_others_are_not() {
-        let nano = Windows::new(Profile::Nano, 100, 1);
-        assert_eq!((nano.at(0), nano.at(0).len()), (nano.at(9), 100));
-        let random = Windows::new(Profile::Random, 100, 1);
+        let nano = Windows::new(true, 100, 1);
+        assert_eq!((nano.at(0), nano.at(0).len()), (nano.at(9), 800));
+        let random = Windows::new(false, 100, 1);
         assert_ne!(random.at(0), random.at(1));
-        assert_eq!(random.at(5).len(), 100);
-    }
-
-    #[test]
-    fn tiny_counts_have_only_a_rest() {
-        assert_eq!(List::new(ListKind::Long, Profile::Nano, 3, 1).whole(), [-42i64 as u64; 3]);
+        assert_eq!(random.at(5)[8..16], random.element(5, 1).to_le_bytes());
     }
 }

@@ -17,7 +17,7 @@ use pickfs_sys::files::{Access, Create, OpenHow};
 use rustix::fs::{FlockOperation, fcntl_lock};
 
 use super::{
-    layout::{Attribute, Header, Layout, wrong},
+    layout::{Attribute, Layout, wrong},
     set::file_fault,
 };
 use crate::fault::Fault;
@@ -45,7 +45,7 @@ fn known<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>, Fault> {
     if bytes.is_empty() {
         return Ok(Vec::new());
     }
-    LAYOUT.parse(bytes).map_err(|error| wrong(path, &error))?;
+    LAYOUT.parse(bytes).map_err(|error| wrong(path, error))?;
     let texts = &bytes[LAYOUT.header_bytes()..];
     let texts = texts.strip_suffix(b"\0").unwrap_or(texts);
     Ok(texts.split(|byte| *byte == 0).filter(|text| !text.is_empty()).collect())
@@ -59,7 +59,7 @@ fn add(
     known_count: u64,
 ) -> Result<(), Fault> {
     let count = known_count + new.len() as u64;
-    let header = LAYOUT.header(Header { attribute: Attribute::None, count });
+    let header = LAYOUT.header(Attribute::None, count);
     let mut bytes = if is_empty { header.clone() } else { Vec::new() };
     new.iter().for_each(|symbol| bytes.extend([symbol.as_bytes(), b"\0"].concat()));
     file.write_all(&bytes).map_err(Fault::io("write", path))?;

@@ -4,33 +4,25 @@ mod append;
 mod check;
 mod conditions;
 mod course;
-mod durable;
+mod derived;
 mod files;
 mod get;
 mod lane;
 mod layout;
 mod list;
 mod lock;
-mod meta_suite;
-mod own_files;
 mod params;
-mod prepared_files;
 mod random;
-mod random_suite;
 mod ranks;
 mod read_suite;
-mod replace;
 mod room;
 mod rows;
 mod set;
 mod shuffle;
 mod sizes;
-mod sort_suite;
 mod symbols;
 mod sync;
 mod table;
-mod tiers;
-mod watch;
 mod write_suite;
 
 use params::Settings;
@@ -43,19 +35,15 @@ use crate::{
 };
 
 pub use append::{Handle, open_append};
-pub use get::{Mapped, Touch, get, read1};
-pub use layout::{Attribute, ElementType, Header, Layout, LayoutError};
-pub use list::{List, ListKind, Profile, Windows};
+pub use get::{Mapped, Touch, get, read1, replace};
+pub use layout::{Attribute, Header, Layout};
+pub use list::{List, ListKind};
 pub use lock::enter;
-pub use random::{Blocks, OpenFiles, Place, ReadBy};
-pub use ranks::{Ranks, SymbolError};
-pub use replace::replace;
-pub use set::{SetHow, Setting, set};
-pub use sizes::Sizes;
-pub use symbols::{Domain, Draw, SymbolLayout};
-pub use sync::{SyncBy, command_text, sync};
+pub use random::{Blocks, OpenFiles, ReadBy};
+pub use set::{SetHow, Setting, set, unkept};
+pub use symbols::{Domain, Draw};
+pub use sync::sync;
 pub use table::{Rewritten, Table};
-pub use watch::{Tally, Watch};
 
 pub fn phases_markdown() -> String {
     WORKLOAD.validate(&Map::new()).map_or_else(
@@ -72,8 +60,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         let settings = Settings::new(params);
         let measured = rows::rows(&settings).into_iter().map(|row| row.phase);
         measured
-            .chain(durable::durable_phases(&settings))
-            .chain(tiers::tier_phases(&settings))
+            .chain(derived::durable_phases(&settings))
+            .chain(derived::tier_phases(&settings))
             .collect()
     },
     // Rows without a sync outlive the process alone; what is called durable has been synced.
@@ -85,7 +73,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     // shrink), on a virtual disk of 1.7 GB/s.
     length: |params| Length::Work(Some(5.0 + 450.0 * Settings::new(params).scale)),
     too_large: |params, scratch| room::too_large(&Settings::new(params), lanes(params), scratch),
-    derive: |params, phases| tiers::derive(&Settings::new(params), phases),
+    derive: |params, phases| derived::add_tiers(&Settings::new(params), phases),
     ..Workload::LOOP
 };
 

@@ -1,7 +1,7 @@
-use pickfs_sys::mapped_file::MapAdvice;
+use pickfs_sys::mapped_elements::MapAdvice;
 use serde_json::Value;
 
-use super::{get::Touch, list::Profile, set::SetHow, symbols::SymbolLayout, sync::SyncBy};
+use super::{get::Touch, layout::Layout, set::SetHow};
 use crate::param::{Check, Param, ParamError, Resolved};
 
 pub(super) const PARAMS: &[Param] = &[
@@ -64,36 +64,31 @@ pub(super) enum Suite {
     Sort,
 }
 
+/// The word of a plan, the title on pages, and the one whose files it needs.
+const SUITES: [(Suite, &str, &str, Option<Suite>); 6] = [
+    (Suite::Write, "write", "write", None),
+    (Suite::Meta, "meta", "meta", None),
+    (Suite::Read, "read", "sequential read", Some(Suite::Write)),
+    (Suite::Reread, "reread", "sequential reread", Some(Suite::Read)),
+    (Suite::Random, "random", "random read", Some(Suite::Write)),
+    (Suite::Sort, "sort", "sort", Some(Suite::Write)),
+];
+
 impl Suite {
-    pub(super) const ALL: [Suite; 6] =
-        [Suite::Write, Suite::Meta, Suite::Read, Suite::Reread, Suite::Random, Suite::Sort];
+    pub(super) fn all() -> impl Iterator<Item = Suite> {
+        SUITES.into_iter().map(|row| row.0)
+    }
 
     fn word(self) -> &'static str {
-        match self {
-            Suite::Write => "write",
-            Suite::Meta => "meta",
-            Suite::Read => "read",
-            Suite::Reread => "reread",
-            Suite::Random => "random",
-            Suite::Sort => "sort",
-        }
+        SUITES[self as usize].1
     }
 
     pub(super) fn title(self) -> &'static str {
-        match self {
-            Suite::Read => "sequential read",
-            Suite::Reread => "sequential reread",
-            Suite::Random => "random read",
-            Suite::Write | Suite::Meta | Suite::Sort => self.word(),
-        }
+        SUITES[self as usize].2
     }
 
-    fn needs(self) -> Option<Suite> {
-        match self {
-            Suite::Write | Suite::Meta => None,
-            Suite::Read | Suite::Random | Suite::Sort => Some(Suite::Write),
-            Suite::Reread => Some(Suite::Read),
-        }
+    fn of(word: &str) -> Option<Suite> {
+        Suite::all().find(|suite| suite.word() == word.trim())
     }
 }
 
@@ -102,17 +97,13 @@ fn suites_value(value: &Value) -> Option<Value> {
     if text == "all" {
         return Some("all".into());
     }
-    let mut suites = text.split(',').map(|word| suite(word.trim())).collect::<Option<Vec<_>>>()?;
+    let mut suites = text.split(',').map(Suite::of).collect::<Option<Vec<_>>>()?;
     suites.sort_unstable();
     suites.dedup();
-    if suites == Suite::ALL {
+    if suites.len() == SUITES.len() {
         return Some("all".into());
     }
     Some(suites.iter().map(|suite| suite.word()).collect::<Vec<_>>().join(",").into())
-}
-
-fn suite(word: &str) -> Option<Suite> {
-    Suite::ALL.into_iter().find(|suite| suite.word() == word)
 }
 
 fn chunk_value(value: &Value) -> Option<Value> {
@@ -120,14 +111,15 @@ fn chunk_value(value: &Value) -> Option<Value> {
     (bytes.as_u64()? % 4096 == 0).then_some(bytes)
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) threads: u32,
     pub(super) scale: f64,
-    pub(super) profile: Profile,
+    /// The original's data.
+    pub(super) is_nano: bool,
     pub(super) suites: Vec<Suite>,
-    pub(super) symbols: SymbolLayout,
-    pub(super) sync_by: SyncBy,
+    pub(super) symbols: Layout,
+    pub(super) syncs_by_command: bool,
     pub(super) has_inflated_sync: bool,
     pub(super) has_random_variants: bool,
     pub(super) touch: Touch,
@@ -139,26 +131,31 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn new(params: &Resolved) -> Settings {
-        let scale = SCALES.iter().find(|(word, _)| *word == params.text("scale"));
-        let symbols = match params.text("symbols") {
-            "enumerated" => SymbolLayout::Enumerated,
-            _ => SymbolLayout::Plain,
+        let is = |name: &str, word: &str| params.text(name) == word;
+        let scale = SCALES.iter().find(|(word, _)| is("scale", word));
+        let symbols = if is("symbols", "enumerated") {
+            Layout::EnumeratedSymbols
+        } else {
+            Layout::PlainSymbols
         };
-        let is_nano = params.text("data") == "nano";
-        let by_command = params.text("sync_by") == "command";
+        let hint = match params.text("touch_hint") {
+            "willneed" => Some(MapAdvice::WillNeed),
+            "sequential" => Some(MapAdvice::Sequential),
+            _ => None,
+        };
         Settings {
             threads: params.integer("threads") as u32,
             scale: scale.map_or(1.0, |(_, factor)| *factor),
-            profile: if is_nano { Profile::Nano } else { Profile::Random },
+            is_nano: is("data", "nano"),
             suites: suites(params),
             symbols,
-            sync_by: if by_command { SyncBy::Command } else { SyncBy::Native },
-            has_inflated_sync: params.text("inflated_sync") == "yes",
-            has_random_variants: params.text("random_variants") == "yes",
-            touch: touch(params),
+            syncs_by_command: is("sync_by", "command"),
+            has_inflated_sync: is("inflated_sync", "yes"),
+            has_random_variants: is("random_variants", "yes"),
+            touch: Touch { hint, stride_bytes: params.integer("touch_stride") as usize },
             set: SetHow {
                 chunk_bytes: params.integer("write_chunk") as usize,
-                is_reserved: params.text("reserve") == "yes",
+                is_reserved: is("reserve", "yes"),
             },
             files_bytes_max: params.integer("files_limit"),
             space_percent: params.integer("space_percent"),
@@ -173,26 +170,17 @@ impl Settings {
 
 fn suites(params: &Resolved) -> Vec<Suite> {
     match params.text("suites") {
-        "all" => Suite::ALL.to_vec(),
-        list => list.split(',').filter_map(suite).collect(),
+        "all" => Suite::all().collect(),
+        list => list.split(',').filter_map(Suite::of).collect(),
     }
-}
-
-fn touch(params: &Resolved) -> Touch {
-    let hint = match params.text("touch_hint") {
-        "willneed" => Some(MapAdvice::WillNeed),
-        "sequential" => Some(MapAdvice::Sequential),
-        _ => None,
-    };
-    Touch { hint, stride_bytes: params.integer("touch_stride") as usize }
 }
 
 /// A suite without the one whose files it needs makes no sense.
 pub(super) fn check(params: &Resolved) -> Result<(), ParamError> {
     let chosen = suites(params);
-    for suite in &chosen {
-        if let Some(needed) = suite.needs().filter(|needed| !chosen.contains(needed)) {
-            let (word, needed) = (suite.word(), needed.word());
+    for (suite, word, _, needed) in SUITES {
+        let lacks = needed.filter(|needed| chosen.contains(&suite) && !chosen.contains(needed));
+        if let Some(needed) = lacks.map(Suite::word) {
             let reason = format!("{word} needs the files of {needed}; add {needed} to the list");
             return Err(params.together("suites", reason));
         }
@@ -215,7 +203,7 @@ mod tests {
         let settings = Settings::new(&resolve(json!({})).unwrap());
         assert_eq!((settings.scale, settings.threads), (0.2, 8));
         assert_eq!((settings.set.chunk_bytes, settings.touch.stride_bytes), (16 << 20, 4096));
-        assert_eq!(settings.suites, Suite::ALL);
+        assert!(Suite::all().eq(settings.suites));
         assert_eq!(settings.files_bytes_max, 1 << 50);
     }
 

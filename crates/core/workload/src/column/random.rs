@@ -14,18 +14,17 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::PathBuf};
 
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     elements::{ELEMENT_BYTES, bytes_of_mut},
-    mapped_elements::ReadMap,
-    mapped_file::MapAdvice,
+    mapped_elements::{MapAdvice, ReadMap},
 };
 
 use super::{
     get::{get, map_fault},
-    layout::{ElementType, Layout},
+    layout::Layout,
     shuffle::Shuffle,
     sizes::STEP_ELEMENTS,
-    watch::Watch,
 };
 use crate::fault::Fault;
 
@@ -39,10 +38,10 @@ pub enum ReadBy {
     Pread,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    pub file: u32,
-    pub first: u64,
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    file: u32,
+    first: u64,
 }
 
 #[derive(Debug)]
@@ -52,7 +51,7 @@ pub struct Blocks {
     block_elements: usize,
 }
 
-const LAYOUT: Layout = Layout::Elements(ElementType::Long);
+const LAYOUT: Layout = Layout::Longs;
 
 impl Blocks {
     /// `reads` places in each file, out of `positions` that are a step apart and of which there are
@@ -78,47 +77,41 @@ impl Blocks {
         Blocks { files, places, block_elements }
     }
 
-    pub fn places(&self) -> &[Place] {
-        &self.places
-    }
-
     pub fn bytes(&self) -> u64 {
         (self.places.len() * self.block_elements * ELEMENT_BYTES) as u64
     }
 
     /// Opens or maps what the way needs before the clock starts.
     pub fn open(&self, by: ReadBy) -> Result<OpenFiles, Fault> {
-        let paths = self.files.iter();
-        match by {
-            ReadBy::MappedPerRead => Ok(OpenFiles::None),
-            ReadBy::Mapped => {
-                let maps = paths.map(|path| Ok(get(path, LAYOUT)?.elements));
-                maps.collect::<Result<_, Fault>>().map(OpenFiles::Mapped)
+        let mut files = OpenFiles::default();
+        for path in &self.files {
+            match by {
+                ReadBy::MappedPerRead => {}
+                ReadBy::Pread => {
+                    files.opened.push(File::open(path).map_err(Fault::io("open", path))?);
+                }
+                ReadBy::Mapped | ReadBy::Advised => files.mapped.push(get(path, LAYOUT)?.elements),
             }
-            ReadBy::Advised => {
-                let advised = |path: &PathBuf| {
-                    let map = get(path, LAYOUT)?.elements;
-                    map.advise(MapAdvice::Random, path).map_err(map_fault)?;
-                    Ok(map)
-                };
-                paths.map(advised).collect::<Result<_, Fault>>().map(OpenFiles::Mapped)
-            }
-            ReadBy::Pread => {
-                let open = |path: &PathBuf| File::open(path).map_err(Fault::io("open", path));
-                paths.map(open).collect::<Result<_, Fault>>().map(OpenFiles::Opened)
+            if let (ReadBy::Advised, Some(map)) = (by, files.mapped.last()) {
+                map.advise(MapAdvice::Random, path).map_err(map_fault)?;
             }
         }
+        Ok(files)
     }
 
-    /// Gives the sum of what was read.
-    pub fn read(&self, files: &OpenFiles, watch: &mut impl Watch) -> Result<u64, Fault> {
+    /// Gives the sum of what was read; each block is a lap (begin, end, offset).
+    pub fn read(
+        &self,
+        files: &OpenFiles,
+        lap: &mut impl FnMut(u64, u64, u64),
+    ) -> Result<u64, Fault> {
         let mut block = vec![0u64; self.block_elements];
         let mut indexes = vec![0u64; self.block_elements];
         let mut sum = 0;
         for place in &self.places {
-            let start_ns = watch.now_ns();
+            let start_ns = MonotonicClock.now_ns();
             self.one(files, place, &mut indexes, &mut block)?;
-            watch.lap(start_ns, watch.now_ns(), LAYOUT.header_bytes() as u64 + place.first * 8);
+            lap(start_ns, MonotonicClock.now_ns(), LAYOUT.file_bytes(place.first));
             sum = folded(sum, &block);
         }
         Ok(sum)
@@ -133,20 +126,15 @@ impl Blocks {
         block: &mut [u64],
     ) -> Result<(), Fault> {
         let file = place.file as usize;
-        match files {
-            OpenFiles::Mapped(maps) => gather(&maps[file], place.first, indexes, block),
-            OpenFiles::None => {
-                let column = get(&self.files[file], LAYOUT)?;
-                gather(&column.elements, place.first, indexes, block)
-            }
-            OpenFiles::Opened(open) => {
-                let offset_bytes =
-                    LAYOUT.header_bytes() as u64 + place.first * ELEMENT_BYTES as u64;
-                open[file]
-                    .read_exact_at(bytes_of_mut(block), offset_bytes)
-                    .map_err(Fault::io("pread", &self.files[file]))
-            }
+        if let Some(map) = files.mapped.get(file) {
+            return gather(map, place.first, indexes, block);
         }
+        let path = &self.files[file];
+        if let Some(open) = files.opened.get(file) {
+            let read = open.read_exact_at(bytes_of_mut(block), LAYOUT.file_bytes(place.first));
+            return read.map_err(Fault::io("pread", path));
+        }
+        gather(&get(path, LAYOUT)?.elements, place.first, indexes, block)
     }
 
     /// The sum that [`Blocks::read`] must give, where `element` tells what stands in a file at an
@@ -160,11 +148,11 @@ impl Blocks {
     }
 }
 
-#[derive(Debug)]
-pub enum OpenFiles {
-    None,
-    Mapped(Vec<ReadMap>),
-    Opened(Vec<File>),
+/// As the way needs them; neither where each block is mapped anew.
+#[derive(Debug, Default)]
+pub struct OpenFiles {
+    mapped: Vec<ReadMap>,
+    opened: Vec<File>,
 }
 
 /// A list of indexes is made and followed, as a query over rows does.
@@ -173,7 +161,7 @@ fn gather(map: &ReadMap, first: u64, indexes: &mut [u64], block: &mut [u64]) -> 
     for (index, place) in (first..).zip(indexes.iter_mut()) {
         *place = index;
     }
-    map.gather(indexes, block).map_err(map_fault)
+    map.gather(indexes.iter().copied(), block).map_err(map_fault)
 }
 
 /// A sum over first and last elements that depends on their order.
@@ -187,17 +175,14 @@ mod tests {
     use std::collections::HashSet;
 
     use super::{
-        super::{
-            layout::{Attribute, Header},
-            watch::Tally,
-        },
+        super::{layout::Attribute, set::unkept},
         *,
     };
 
     fn files(folder: &std::path::Path, count: u64) -> Vec<PathBuf> {
         let write = |number: u64| {
             let path = folder.join(format!("randomread{number}"));
-            let mut bytes = LAYOUT.header(Header { attribute: Attribute::None, count });
+            let mut bytes = LAYOUT.header(Attribute::None, count);
             (0..count).for_each(|element| bytes.extend((element * 3).to_le_bytes()));
             std::fs::write(&path, bytes).unwrap();
             path
@@ -209,38 +194,25 @@ mod tests {
     fn all_four_ways_read_the_same_and_what_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let blocks = Blocks::new(files(folder.path(), 20_000), 500, (7, 38), 5);
+        let expected = blocks.expected(|_, element| element * 3);
         for by in [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Advised, ReadBy::Pread] {
-            let mut tally = Tally::default();
-            let sum = blocks.read(&blocks.open(by).unwrap(), &mut tally).unwrap();
-            assert_eq!(
-                (sum, tally.count),
-                (blocks.expected(|_, element| element * 3), 21),
-                "{by:?}"
-            );
+            let sum = blocks.read(&blocks.open(by).unwrap(), &mut unkept).unwrap();
+            assert_eq!(sum, expected, "{by:?}");
         }
-        assert_ne!(
-            blocks.expected(|_, element| element * 3),
-            blocks.expected(|_, element| element * 3 + 1)
-        );
+        assert_ne!(expected, blocks.expected(|_, element| element * 3 + 1));
         assert_eq!(blocks.bytes(), 21 * 4000);
     }
 
     #[test]
-    fn there_are_no_more_reads_than_positions() {
-        let blocks = Blocks::new(vec!["a".into()], 500, (1000, 10), 9);
-        assert_eq!(blocks.places().len(), 10);
-    }
-
-    #[test]
-    fn places_are_different_pages_and_the_files_are_mixed() {
+    fn places_are_different_pages_the_files_are_mixed_and_there_are_no_more_than_positions() {
         let names = vec![PathBuf::from("a"), PathBuf::from("b")];
-        let blocks = Blocks::new(names, 500, (1000, 4000), 9);
+        let places = Blocks::new(names, 500, (1000, 4000), 9).places;
         let different: HashSet<(u32, u64)> =
-            blocks.places().iter().map(|place| (place.file, place.first)).collect();
+            places.iter().map(|place| (place.file, place.first)).collect();
         assert_eq!(different.len(), 2000);
-        assert!(blocks.places().iter().all(|place| place.first % 512 == 0));
-        let changes =
-            blocks.places().windows(2).filter(|pair| pair[0].file != pair[1].file).count();
+        assert!(places.iter().all(|place| place.first % 512 == 0));
+        let changes = places.windows(2).filter(|pair| pair[0].file != pair[1].file).count();
         assert!(changes > 800, "{changes} changes of file in 2000 reads");
+        assert_eq!(Blocks::new(vec!["a".into()], 500, (1000, 10), 9).places.len(), 10);
     }
 }

@@ -17,30 +17,20 @@ use std::{
 };
 
 /// Most bytes of a symbol.
-pub const SYMBOL_BYTES_MAX: usize = 7;
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SymbolError {
-    /// No zero byte where one must be.
-    #[error("a symbol at byte {offset_bytes} has no end within {SYMBOL_BYTES_MAX} bytes")]
-    TooLong { offset_bytes: usize },
-    /// More rows than the grade can number.
-    #[error("{rows} rows are more than the 4,294,967,295 that can be sorted")]
-    TooMany { rows: u64 },
-    #[error("row {row} has index {index}, and the domain has {domain} symbols")]
-    Index { row: u64, index: u64, domain: u64 },
-}
+const SYMBOL_BYTES_MAX: usize = 7;
 
 #[derive(Debug)]
-pub struct Ranks {
-    pub distinct: Vec<u64>,
+pub(super) struct Ranks {
+    /// Symbols, packed, in the order of their letters.
+    pub(super) distinct: Vec<u64>,
     /// Rank of each row, in pieces that were worked on by one thread each.
     pieces: Vec<Vec<u32>>,
 }
 
-/// Reads one symbol and the zero behind it; gives it packed, and where the next one begins.
+/// Reads one symbol and the zero behind it; gives it packed, and where the next one begins. `None` where no zero stands
+/// within eight bytes.
 #[inline]
-pub fn next_symbol(bytes: &[u8], from: usize) -> Result<(u64, usize), SymbolError> {
+fn next_symbol(bytes: &[u8], from: usize) -> Option<(u64, usize)> {
     let word = match bytes.get(from..from + 8) {
         Some(eight) => u64::from_le_bytes(eight.try_into().expect("eight bytes")),
         None => last_word(&bytes[from..]),
@@ -48,10 +38,10 @@ pub fn next_symbol(bytes: &[u8], from: usize) -> Result<(u64, usize), SymbolErro
     let zeros = word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080;
     let length = (zeros.trailing_zeros() / 8) as usize;
     if length > SYMBOL_BYTES_MAX || from + length >= bytes.len() {
-        return Err(SymbolError::TooLong { offset_bytes: from });
+        return None;
     }
     let letters = word & ((1 << (8 * length)) - 1);
-    Ok((letters.swap_bytes(), from + length + 1))
+    Some((letters.swap_bytes(), from + length + 1))
 }
 
 fn last_word(bytes: &[u8]) -> u64 {
@@ -60,17 +50,36 @@ fn last_word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
+/// The packed symbols of a range of bytes.
+#[inline]
+pub(super) fn packed(
+    bytes: &[u8],
+    range: Range<usize>,
+) -> impl Iterator<Item = Result<u64, String>> + use<'_> {
+    let mut at = range.start;
+    std::iter::from_fn(move || {
+        if at >= range.end {
+            return None;
+        }
+        let Some((packed, next)) = next_symbol(bytes, at) else {
+            let text = format!("a symbol at byte {at} has no end within {SYMBOL_BYTES_MAX} bytes");
+            at = range.end;
+            return Some(Err(text));
+        };
+        at = next;
+        Some(Ok(packed))
+    })
+}
+
 /// The letters of a packed symbol, with the zero behind them.
-pub fn symbol_text(packed: u64) -> Vec<u8> {
-    let mut text: Vec<u8> =
-        packed.to_be_bytes().into_iter().take_while(|byte| *byte != 0).collect();
-    text.push(0);
-    text
+pub(super) fn symbol_text(packed: u64) -> Vec<u8> {
+    let letters = packed.to_be_bytes().into_iter().take_while(|byte| *byte != 0);
+    letters.chain([0]).collect()
 }
 
 /// Hashes one number: a multiplication is enough for a table of symbols.
 #[derive(Default)]
-struct OneNumber(u64);
+pub(super) struct OneNumber(u64);
 
 impl Hasher for OneNumber {
     fn finish(&self) -> u64 {
@@ -88,36 +97,19 @@ impl Hasher for OneNumber {
     }
 }
 
-#[derive(Default)]
-pub struct Interned {
-    numbers: HashMap<u64, u32, BuildHasherDefault<OneNumber>>,
-}
-
-impl Interned {
-    #[inline]
-    pub fn number(&mut self, packed: u64) -> u32 {
-        let next = self.numbers.len() as u32;
-        *self.numbers.entry(packed).or_insert(next)
-    }
-
-    pub fn count(&self) -> usize {
-        self.numbers.len()
-    }
-}
+/// Numbers in the order in which packed symbols were met.
+pub(super) type Interned = HashMap<u64, u32, BuildHasherDefault<OneNumber>>;
 
 impl Ranks {
-    pub fn of_plain(bytes: &[u8], threads: usize) -> Result<Ranks, SymbolError> {
+    pub(super) fn of_plain(bytes: &[u8], threads: usize) -> Result<Ranks, String> {
         let pieces = in_parallel(symbol_pieces(bytes, threads), |piece| intern(bytes, piece));
         let pieces: Vec<(Vec<u32>, Interned)> = pieces.into_iter().collect::<Result<_, _>>()?;
-        let symbols = pieces.iter().flat_map(|(_, interned)| interned.numbers.keys().copied());
-        let mut distinct: Vec<u64> = symbols.collect();
-        distinct.sort_unstable();
-        distinct.dedup();
+        let symbols = pieces.iter().flat_map(|(_, interned)| interned.keys().copied());
+        let distinct = sorted(symbols.collect());
         let pieces = in_parallel(pieces, |(mut rows, interned)| {
-            let mut ranks = vec![0; interned.count()];
-            for (packed, number) in &interned.numbers {
-                let rank = distinct.binary_search(packed).expect("each symbol is among them");
-                ranks[*number as usize] = rank as u32;
+            let mut ranks = vec![0; interned.len()];
+            for (packed, number) in &interned {
+                ranks[*number as usize] = rank(&distinct, packed);
             }
             rows.iter_mut().for_each(|row| *row = ranks[*row as usize]);
             rows
@@ -126,46 +118,37 @@ impl Ranks {
     }
 
     /// `domain` has the packed symbols by index.
-    pub fn of_indexes(
+    pub(super) fn of_indexes(
         indexes: &[u64],
         domain: &[u64],
         threads: usize,
-    ) -> Result<Ranks, SymbolError> {
-        let mut distinct = domain.to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let rank = |packed: &u64| distinct.binary_search(packed).expect("it is there") as u32;
-        let ranks: Vec<u32> = domain.iter().map(rank).collect();
+    ) -> Result<Ranks, String> {
+        let distinct = sorted(domain.to_vec());
+        let ranks: Vec<u32> = domain.iter().map(|packed| rank(&distinct, packed)).collect();
         let pieces = in_parallel(even_pieces(indexes.len(), threads), |piece| {
-            let looked_up = piece.clone().zip(&indexes[piece]).map(|(row, index)| {
-                let (row, index, domain) = (row as u64, *index, ranks.len() as u64);
-                let rank = ranks.get(index as usize).copied();
-                rank.ok_or(SymbolError::Index { row, index, domain })
+            let looked_up = indexes[piece].iter().map(|index| {
+                let unknown = || format!("index {index} in a domain of {} symbols", domain.len());
+                ranks.get(*index as usize).copied().ok_or_else(unknown)
             });
-            looked_up.collect::<Result<Vec<u32>, SymbolError>>()
+            looked_up.collect::<Result<Vec<u32>, String>>()
         });
         let pieces = pieces.into_iter().collect::<Result<_, _>>()?;
         Ranks { distinct, pieces }.checked()
     }
 
-    fn checked(self) -> Result<Ranks, SymbolError> {
+    /// The grade numbers rows with 32 bits.
+    fn checked(self) -> Result<Ranks, String> {
         let rows = self.rows();
-        if rows > u64::from(u32::MAX) { Err(SymbolError::TooMany { rows }) } else { Ok(self) }
+        let many = || format!("{rows} rows are more than the 4,294,967,295 that can be sorted");
+        if rows > u64::from(u32::MAX) { Err(many()) } else { Ok(self) }
     }
 
-    pub fn rows(&self) -> u64 {
+    pub(super) fn rows(&self) -> u64 {
         self.pieces.iter().map(|piece| piece.len() as u64).sum()
     }
 
-    pub fn counts(&self) -> Vec<u32> {
-        let mut sums = vec![0; self.distinct.len()];
-        for counts in self.counts_by_piece() {
-            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-        }
-        sums
-    }
-
-    fn counts_by_piece(&self) -> Vec<Vec<u32>> {
+    /// How often each rank stands in each piece.
+    pub(super) fn counts(&self) -> Vec<Vec<u32>> {
         in_parallel(self.pieces.iter().collect(), |piece| {
             let mut counts = vec![0; self.distinct.len()];
             piece.iter().for_each(|rank| counts[*rank as usize] += 1);
@@ -174,8 +157,8 @@ impl Ranks {
     }
 
     /// The rows in ascending order of their symbols; equal ones in the order in which they stand.
-    pub fn grade(&self) -> Vec<u32> {
-        let mut places = self.counts_by_piece();
+    pub(super) fn grade(&self) -> Vec<u32> {
+        let mut places = self.counts();
         let mut next = 0;
         for rank in 0..self.distinct.len() {
             for piece in &mut places {
@@ -200,14 +183,22 @@ impl Ranks {
     }
 }
 
-fn intern(bytes: &[u8], piece: Range<usize>) -> Result<(Vec<u32>, Interned), SymbolError> {
+fn sorted(mut symbols: Vec<u64>) -> Vec<u64> {
+    symbols.sort_unstable();
+    symbols.dedup();
+    symbols
+}
+
+fn rank(distinct: &[u64], packed: &u64) -> u32 {
+    distinct.binary_search(packed).expect("each symbol is among them") as u32
+}
+
+fn intern(bytes: &[u8], piece: Range<usize>) -> Result<(Vec<u32>, Interned), String> {
     let mut interned = Interned::default();
     let mut rows = Vec::with_capacity(piece.len() / 5 + 1);
-    let mut at = piece.start;
-    while at < piece.end {
-        let (packed, next) = next_symbol(bytes, at)?;
-        rows.push(interned.number(packed));
-        at = next;
+    for symbol in packed(bytes, piece) {
+        let next = interned.len() as u32;
+        rows.push(*interned.entry(symbol?).or_insert(next));
     }
     Ok((rows, interned))
 }
@@ -261,30 +252,28 @@ mod tests {
         symbols.iter().flat_map(|symbol| [symbol.as_bytes(), b"\0"].concat()).collect()
     }
 
+    fn all(bytes: &[u8]) -> Vec<u64> {
+        packed(bytes, 0..bytes.len()).collect::<Result<_, _>>().unwrap()
+    }
+
+    fn texts(packed: &[u64]) -> Vec<u8> {
+        packed.iter().flat_map(|symbol| symbol_text(*symbol)).collect()
+    }
+
     #[test]
     fn packed_symbols_compare_as_their_letters_do() {
         let bytes = plain(&["b", "", "ab", "abcdefg", "a"]);
-        let (mut at, mut packed) = (0, Vec::new());
-        while at < bytes.len() {
-            let (symbol, next) = next_symbol(&bytes, at).unwrap();
-            packed.push(symbol);
-            at = next;
-        }
-        let texts: Vec<Vec<u8>> = packed.iter().map(|symbol| symbol_text(*symbol)).collect();
-        assert_eq!(texts.concat(), bytes);
-        let mut sorted = packed.clone();
-        sorted.sort_unstable();
-        let sorted: Vec<Vec<u8>> = sorted.into_iter().map(symbol_text).collect();
-        assert_eq!(sorted.concat(), plain(&["", "a", "ab", "abcdefg", "b"]));
+        assert_eq!(texts(&all(&bytes)), bytes);
+        assert_eq!(texts(&sorted(all(&bytes))), plain(&["", "a", "ab", "abcdefg", "b"]));
     }
 
     #[test]
     fn symbols_without_an_end_are_refused() {
-        for (bytes, offset_bytes) in
+        for (bytes, at) in
             [(&b"abc"[..], 0), (b"ab\0abcdefgh\0", 3), (b"ab\0abcdefg", 3), (b"abcdefgh", 0)]
         {
             let error = Ranks::of_plain(bytes, 1).unwrap_err();
-            assert_eq!(error, SymbolError::TooLong { offset_bytes }, "{bytes:?}");
+            assert_eq!(error, format!("a symbol at byte {at} has no end within 7 bytes"));
         }
     }
 
@@ -298,25 +287,20 @@ mod tests {
             let ranks = Ranks::of_plain(&plain(&texts), threads).unwrap();
             assert_eq!(ranks.grade(), expected, "{threads} threads");
             assert_eq!((ranks.rows(), ranks.distinct.len()), (5000, 97));
-            assert_eq!(ranks.counts().iter().sum::<u32>(), 5000);
+            assert_eq!(ranks.counts().concat().iter().sum::<u32>(), 5000);
         }
+        assert_eq!(Ranks::of_plain(&plain(&["b", "a"]), 8).unwrap().grade(), [1, 0]);
+        assert_eq!(Ranks::of_plain(b"", 8).unwrap().grade(), [0u32; 0]);
     }
 
     #[test]
     fn indexes_are_ordered_by_the_letters_of_their_domain() {
-        let domain: Vec<u64> =
-            ["c", "a", "b"].iter().map(|text| next_symbol(&plain(&[text]), 0).unwrap().0).collect();
+        let domain = all(&plain(&["c", "a", "b"]));
         for threads in [1, 4] {
             let ranks = Ranks::of_indexes(&[0, 1, 2, 1], &domain, threads).unwrap();
             assert_eq!(ranks.grade(), [1, 3, 2, 0]);
         }
         let error = Ranks::of_indexes(&[0, 3], &domain, 1).unwrap_err();
-        assert_eq!(error, SymbolError::Index { row: 1, index: 3, domain: 3 });
-    }
-
-    #[test]
-    fn more_threads_than_rows_do_no_harm() {
-        assert_eq!(Ranks::of_plain(&plain(&["b", "a"]), 8).unwrap().grade(), [1, 0]);
-        assert_eq!(Ranks::of_plain(b"", 8).unwrap().grade(), [0u32; 0]);
+        assert_eq!(error, "index 3 in a domain of 3 symbols");
     }
 }

@@ -30,15 +30,20 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn at(directory: &std::path::Path) -> Result<Machine, Fault> {
-        let refused = |error: &dyn std::fmt::Display| Fault::Failed { reason: error.to_string() };
-        let file_system = file_system_use(directory).map_err(|error| refused(&error))?;
-        let memory = Memory::now().map_err(|error| refused(&error))?;
+        let file_system = file_system_use(directory)
+            .map_err(|error| Fault::Failed { reason: error.to_string() })?;
+        let space_bytes = (file_system.total_bytes > 0).then_some(file_system.available_bytes);
+        Machine::with(space_bytes, TYPES_IN_MEMORY.contains(&file_system.type_number))
+    }
+
+    fn with(space_bytes: Option<u64>, is_in_memory: bool) -> Result<Machine, Fault> {
+        let memory = Memory::now().map_err(|error| Fault::Failed { reason: error.to_string() })?;
         let limit = CgroupLimits::of_self().memory_bytes_max.unwrap_or(u64::MAX);
         Ok(Machine {
-            space_bytes: (file_system.total_bytes > 0).then_some(file_system.available_bytes),
+            space_bytes,
             available_bytes: memory.available_bytes.min(limit),
             memory_bytes: memory.total_bytes.min(limit),
-            is_in_memory: TYPES_IN_MEMORY.contains(&file_system.type_number),
+            is_in_memory,
         })
     }
 
@@ -62,41 +67,33 @@ pub(super) struct Room {
     pub(super) memory_bytes: u64,
 }
 
-struct FileBytes {
-    lists: u64,
-    table: u64,
-    column_max: u64,
-    random: u64,
-    prepared: u64,
-}
-
-impl FileBytes {
-    fn new(sizes: &Sizes, settings: &Settings) -> FileBytes {
-        let rows = sizes.rows();
-        let symbols = rows * settings.symbols.symbol_bytes() as u64 + 4096;
-        FileBytes {
-            lists: 8 * (sizes.tiny + sizes.small + sizes.medium + sizes.huge),
-            table: symbols + 8 * rows,
-            column_max: symbols.max(8 * rows),
-            random: RANDOM_FILES * 8 * sizes.random_file(),
-            prepared: 8 * (sizes.small * (BINARY_REPEATS + 2) + sizes.large),
-        }
-    }
-}
-
 impl Room {
     pub(super) fn needed(sizes: &Sizes, settings: &Settings, is_in_memory: bool) -> Room {
-        let lanes = u64::from(sizes.lanes);
-        let file = FileBytes::new(sizes, settings);
-        let rewritten = if settings.has(Suite::Sort) { file.column_max } else { 0 };
-        let files_bytes = file.lists + file.table + file.random + file.prepared + rewritten;
-        let of = |suite: &Suite| heap_and_cache(*suite, sizes, &file, settings);
-        let uses: Vec<(u64, u64)> = settings.suites.iter().map(of).collect();
-        let memory_bytes = if is_in_memory {
-            files_bytes + uses.iter().map(|(heap, _)| *heap).max().unwrap_or(0)
-        } else {
-            uses.iter().map(|(heap, cache)| heap + cache).max().unwrap_or(0)
+        const GATHERED_BYTES: u64 = 32 << 20;
+        let (rows, symbol_bytes) = (sizes.rows(), settings.symbols.element_bytes());
+        let (symbols, floats) = (rows * symbol_bytes, 8 * rows);
+        let table = symbols + 4096 + floats;
+        let lists = 8 * (sizes.tiny + sizes.small + sizes.medium + sizes.huge);
+        let random = RANDOM_FILES * 8 * sizes.random_file();
+        let binary = 8 * sizes.small * BINARY_REPEATS;
+        let prepared = binary + 8 * (2 * sizes.small + sizes.large);
+        let has_sort = settings.has(Suite::Sort);
+        let rewritten = if has_sort { floats.max(symbols + 4096) } else { 0 };
+        let files_bytes = lists + table + random + prepared + rewritten;
+        let heap_and_cache = |suite: &Suite| match suite {
+            Suite::Write => (8 * sizes.huge.max(sizes.large).max(4 * sizes.small), 0),
+            Suite::Meta => (8 * sizes.large, 0),
+            Suite::Read | Suite::Reread => (binary, lists + floats + binary),
+            Suite::Random => (16 * 125_000, random),
+            Suite::Sort => (symbols + floats + GATHERED_BYTES, 2 * table),
         };
+        let uses = settings.suites.iter().map(heap_and_cache);
+        let memory_bytes = if is_in_memory {
+            files_bytes + uses.map(|(heap, _)| heap).max().unwrap_or(0)
+        } else {
+            uses.map(|(heap, cache)| heap + cache).max().unwrap_or(0)
+        };
+        let lanes = u64::from(sizes.lanes);
         Room { files_bytes: lanes * files_bytes, memory_bytes: lanes * memory_bytes }
     }
 
@@ -119,70 +116,51 @@ impl Room {
     }
 }
 
-fn heap_and_cache(
-    suite: Suite,
-    sizes: &Sizes,
-    file: &FileBytes,
+/// The largest sizes that fit, at most those that were asked for, with what must be said of them.
+pub(super) fn fitted(
     settings: &Settings,
-) -> (u64, u64) {
-    const GATHERED_BYTES: u64 = 32 << 20;
-    let symbols = sizes.rows() * settings.symbols.symbol_bytes() as u64;
-    let binary = 8 * sizes.small * BINARY_REPEATS;
-    match suite {
-        Suite::Write => (8 * sizes.huge.max(sizes.large).max(4 * sizes.small), 0),
-        Suite::Meta => (8 * sizes.large, 0),
-        Suite::Read | Suite::Reread => (binary, file.lists + 8 * sizes.rows() + binary),
-        Suite::Random => (16 * 125_000, file.random),
-        Suite::Sort => (symbols + 8 * sizes.rows() + GATHERED_BYTES, 2 * file.table),
+    lanes: u32,
+    machine: &Machine,
+) -> Result<(Sizes, Vec<String>), Fault> {
+    if let Some(refusal) = refusal(settings, lanes, machine) {
+        return Err(Fault::Skipped { reason: format!("{refusal}; {REMEDY}") });
     }
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fitted {
-    pub(super) sizes: Sizes,
-    pub(super) notes: Vec<String>,
-}
-
-/// The largest sizes that fit, at most those that were asked for.
-pub(super) fn fitted(settings: &Settings, lanes: u32, machine: &Machine) -> Result<Fitted, Fault> {
     let sizes = |scale| Sizes::new(scale, lanes, machine.memory_bytes);
     let needed = |scale| Room::needed(&sizes(scale), settings, machine.is_in_memory);
     let allowed = Room::allowed(machine, settings);
-    let asked = needed(settings.scale);
-    if !needed(SCALE_MIN).fits(&allowed) {
-        return Err(refused(settings, lanes, (&needed(SCALE_MIN), &allowed), machine));
-    }
-    let mut scale = settings.scale;
-    if !asked.fits(&allowed) {
-        scale = largest(SCALE_MIN, settings.scale, |scale| needed(scale).fits(&allowed));
+    let (asked, mut scale) = (settings.scale, settings.scale);
+    let mut notes = Vec::new();
+    if !needed(asked).fits(&allowed) {
+        scale = largest(SCALE_MIN, asked, |scale| needed(scale).fits(&allowed));
+        notes.push(format!(
+            "scale {asked} with {lanes} lanes asks for {}; allowed are {} ({} % of the free space, {} % of the \
+             available memory, files_limit): all lengths and counts that follow the scale are reduced by \
+             the factor {:.4}, to scale {scale:.4}",
+            needed(asked).text(),
+            allowed.text(),
+            settings.space_percent,
+            settings.memory_percent,
+            scale / asked,
+        ));
     }
     let sizes = sizes(scale);
-    let mut notes = Vec::new();
-    if scale < settings.scale {
-        notes.push(reduced(settings, lanes, scale, (&asked, &allowed)));
+    let whole = Sizes::new(scale, lanes, u64::MAX >> 1).huge;
+    if sizes.huge < whole {
+        notes.push(format!(
+            "int huge has {} elements instead of {whole}: as in the original, memory ({}) below 16 bytes for each of \
+             them in every lane shortens it to a 32nd of a lane's share",
+            sizes.huge,
+            bytes_text(machine.memory_bytes)
+        ));
     }
-    notes.extend(shortened(&sizes, machine));
-    Ok(Fitted { sizes, notes })
+    Ok((sizes, notes))
 }
 
 /// That not even the smallest scale fits on a scratch, before anything is made.
 pub(super) fn too_large(settings: &Settings, lanes: u32, scratch: &Scratch) -> Option<TooLarge> {
-    let memory = Memory::now().ok()?;
-    let limit = CgroupLimits::of_self().memory_bytes_max.unwrap_or(u64::MAX);
-    let machine = Machine {
-        space_bytes: Some(scratch.size_bytes),
-        available_bytes: memory.available_bytes.min(limit),
-        memory_bytes: memory.total_bytes.min(limit),
-        is_in_memory: scratch.is_in_memory,
-    };
-    let machine = machine.alike(None);
-    let sizes = Sizes::new(SCALE_MIN, lanes, machine.memory_bytes);
-    let needed = Room::needed(&sizes, settings, machine.is_in_memory);
-    let allowed = Room::allowed(&machine, settings);
-    (!needed.fits(&allowed)).then(|| TooLarge {
-        reason: refusal(settings, lanes, (&needed, &allowed), &machine),
-        remedy: REMEDY.into(),
-    })
+    let machine = Machine::with(Some(scratch.size_bytes), scratch.is_in_memory).ok()?.alike(None);
+    let reason = refusal(settings, lanes, &machine)?;
+    Some(TooLarge { reason, remedy: REMEDY.into() })
 }
 
 /// The largest number at which `fits` still holds, to three digits; it holds at `low`.
@@ -199,54 +177,27 @@ fn largest(low: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-fn reduced(settings: &Settings, lanes: u32, scale: f64, rooms: (&Room, &Room)) -> String {
-    let (asked, factor) = (settings.scale, scale / settings.scale);
-    format!(
-        "scale {asked} with {lanes} lanes asks for {}; allowed are {} ({} % of the free space, {} % of the \
-         available memory, files_limit): all lengths and counts that follow the scale are reduced by \
-         the factor {factor:.4}, to scale {scale:.4}",
-        rooms.0.text(),
-        rooms.1.text(),
-        settings.space_percent,
-        settings.memory_percent,
-    )
-}
-
-fn shortened(sizes: &Sizes, machine: &Machine) -> Option<String> {
-    let whole = Sizes::new(sizes.scale, sizes.lanes, u64::MAX >> 1).huge;
-    let (huge, memory) = (sizes.huge, bytes_text(machine.memory_bytes));
-    (huge < whole).then(|| {
-        format!(
-            "int huge has {huge} elements instead of {whole}: as in the original, memory ({memory}) below 16 bytes \
-             for each of them in every lane shortens it to a 32nd of a lane's share"
-        )
-    })
-}
-
 const REMEDY: &str =
     "use fewer lanes or a larger scratch, or raise space_percent, memory_percent or files_limit";
 
-fn refused(settings: &Settings, lanes: u32, rooms: (&Room, &Room), machine: &Machine) -> Fault {
-    Fault::Skipped { reason: format!("{}; {REMEDY}", refusal(settings, lanes, rooms, machine)) }
-}
-
-fn refusal(
-    settings: &Settings,
-    lanes: u32,
-    (needed, allowed): (&Room, &Room),
-    machine: &Machine,
-) -> String {
+/// Why not even the smallest scale fits, if it does not.
+fn refusal(settings: &Settings, lanes: u32, machine: &Machine) -> Option<String> {
+    let smallest = Sizes::new(SCALE_MIN, lanes, machine.memory_bytes);
+    let needed = Room::needed(&smallest, settings, machine.is_in_memory);
+    let allowed = Room::allowed(machine, settings);
     let space = machine.space_bytes.map_or("unknown".into(), bytes_text);
     let available = bytes_text(machine.available_bytes);
-    format!(
-        "{lanes} lanes need {} even at the smallest scale ({SCALE_MIN}); allowed are {}: {} % of {space} free space, \
-         {} % of {available} available memory, and files_limit {}",
-        needed.text(),
-        allowed.text(),
-        settings.space_percent,
-        settings.memory_percent,
-        bytes_text(settings.files_bytes_max),
-    )
+    let limit = bytes_text(settings.files_bytes_max);
+    (!needed.fits(&allowed)).then(|| {
+        format!(
+            "{lanes} lanes need {} even at the smallest scale ({SCALE_MIN}); allowed are {}: {} % of {space} free \
+             space, {} % of {available} available memory, and files_limit {limit}",
+            needed.text(),
+            allowed.text(),
+            settings.space_percent,
+            settings.memory_percent,
+        )
+    })
 }
 
 #[cfg(test)]
@@ -294,7 +245,7 @@ mod tests {
     #[test]
     fn what_fits_is_left_alone() {
         let fitted = fitted(&settings(json!({ "scale": "full" })), 1, &machine(1000, 500)).unwrap();
-        assert_eq!((fitted.sizes.scale, fitted.notes.len()), (1.0, 0));
+        assert_eq!((fitted.0.scale, fitted.1.len()), (1.0, 0));
     }
 
     #[test]
@@ -304,11 +255,11 @@ mod tests {
                 (settings(json!({ "scale": "full" })), machine(space, memory));
             let fitted = fitted(&settings, 64, &machine).unwrap();
             let allowed = Room::allowed(&machine, &settings);
-            let room = Room::needed(&fitted.sizes, &settings, false);
+            let room = Room::needed(&fitted.0, &settings, false);
             assert!(room.fits(&allowed), "{room:?} in {allowed:?}");
-            let more = Sizes::new(fitted.sizes.scale * 1.05, 64, machine.memory_bytes);
+            let more = Sizes::new(fitted.0.scale * 1.05, 64, machine.memory_bytes);
             assert!(!Room::needed(&more, &settings, false).fits(&allowed), "room was left");
-            assert!(fitted.notes[0].contains("factor 0.0"), "{}", fitted.notes[0]);
+            assert!(fitted.1[0].contains("factor 0.0"), "{}", fitted.1[0]);
         }
     }
 
@@ -316,7 +267,7 @@ mod tests {
     fn a_limit_in_bytes_holds_as_well() {
         let settings = settings(json!({ "scale": "tiny", "files_limit": "200MiB" }));
         let fitted = fitted(&settings, 1, &machine(1000, 500)).unwrap();
-        let room = Room::needed(&fitted.sizes, &settings, false);
+        let room = Room::needed(&fitted.0, &settings, false);
         assert!((150 << 20..=200 << 20).contains(&room.files_bytes), "{room:?}");
     }
 
@@ -336,6 +287,6 @@ mod tests {
         let settings = settings(json!({ "scale": "small" }));
         let in_memory = Machine { is_in_memory: true, ..machine(20, 20) };
         let on_disk = fitted(&settings, 1, &machine(20, 20)).unwrap();
-        assert!(fitted(&settings, 1, &in_memory).unwrap().sizes.scale <= on_disk.sizes.scale);
+        assert!(fitted(&settings, 1, &in_memory).unwrap().0.scale <= on_disk.0.scale);
     }
 }

@@ -6,6 +6,7 @@
 use pickfs_record::phase::{Heat, WorkUnit};
 
 use super::{
+    files::{COLUMNS, lists},
     params::{Settings, Suite},
     random::ReadBy,
     sizes::BLOCKS_BYTES,
@@ -21,20 +22,21 @@ pub(super) struct Row {
     pub(super) is_high_impact: bool,
     pub(super) is_parallel: bool,
     pub(super) unit: WorkUnit,
-    pub(super) synced_by: &'static [&'static str],
+    pub(super) synced_by: Vec<String>,
 }
 
 impl Row {
-    fn new(suite: Suite, label: &str) -> Row {
+    fn new(suite: Suite, heat: Option<Heat>, label: impl Into<String>) -> Row {
+        let label = label.into();
         Row {
-            phase: label.into(),
-            label: label.into(),
+            phase: label.clone(),
+            label,
             suite,
-            heat: None,
+            heat,
             is_high_impact: false,
             is_parallel: false,
             unit: WorkUnit::Bytes,
-            synced_by: &[],
+            synced_by: Vec::new(),
         }
     }
 
@@ -50,17 +52,14 @@ impl Row {
         Row { unit: WorkUnit::Calls, ..self }
     }
 
-    fn synced_by(self, synced_by: &'static [&'static str]) -> Row {
-        Row { synced_by, ..self }
+    fn synced_by(self, syncs: &[&str]) -> Row {
+        Row { synced_by: syncs.iter().map(|sync| sync.to_string()).collect(), ..self }
     }
 
-    fn heat(self, heat: Heat) -> Row {
-        Row { heat: Some(heat), ..self }
-    }
-
-    fn of_two(self, heat: Heat) -> Row {
+    /// One of two with one label.
+    fn of_two(suite: Suite, heat: Heat, label: &str) -> Row {
         let word = if heat == Heat::Cold { "cold" } else { "hot" };
-        Row { phase: format!("{} {word}", self.label), ..self.heat(heat) }
+        Row { phase: format!("{label} {word}"), ..Row::new(suite, Some(heat), label) }
     }
 
     fn markdown(&self) -> String {
@@ -86,7 +85,7 @@ impl Row {
 pub(super) fn rows_markdown(settings: &Settings) -> String {
     let rows = rows(settings);
     let mut text = String::from("| suite | phases |\n|---|---|\n");
-    for suite in Suite::ALL {
+    for suite in Suite::all() {
         let of_suite = rows.iter().filter(|row| row.suite == suite);
         let mut names: Vec<String> = of_suite.map(Row::markdown).collect();
         names.dedup_by(|later, one| {
@@ -102,91 +101,47 @@ pub(super) fn rows_markdown(settings: &Settings) -> String {
 }
 
 pub(super) fn rows(settings: &Settings) -> Vec<Row> {
-    let mut rows = write_rows();
-    let meta = ["close open", "lock", "size", "mmap"];
-    rows.extend(meta.map(|label| Row::new(Suite::Meta, label).calls()));
-    rows.extend(read_rows());
-    rows.extend(reread_rows());
+    let (cold, hot) = (Some(Heat::Cold), Some(Heat::Hot));
+    let row = |suite, label: &str| Row::new(suite, None, label);
+    let mut rows: Vec<Row> = APPENDS_ALONE.map(|label| row(Suite::Write, label)).into();
+    for column in &COLUMNS {
+        let sync = format!("sync {}", column.what);
+        let write = row(Suite::Write, &format!("write {}", column.what));
+        rows.extend([write.high_impact().synced_by(&[&sync]), row(Suite::Write, &sync)]);
+        for replace in column.replaces {
+            rows.push(row(Suite::Write, replace.phase).synced_by(&[replace.sync]));
+            rows.push(row(Suite::Write, replace.sync));
+        }
+    }
+    rows.push(row(Suite::Write, "open append small, sync once"));
+    rows.extend(APPENDS_TO_TABLE.map(|label| row(Suite::Write, label).high_impact()));
+    rows.extend(
+        ["close open", "lock", "size", "mmap"].map(|label| row(Suite::Meta, label).calls()),
+    );
+    let read = |column: &str| Row::new(Suite::Read, cold, format!("sequential read {column}"));
+    rows.extend(lists().map(|column| read(column.what)));
+    rows.push(Row::new(Suite::Read, hot, "aggregate int huge").parallel());
+    rows.push(Row::of_two(Suite::Read, Heat::Cold, "sequential read binary"));
+    let reread = |column: &str| Row::new(Suite::Reread, hot, format!("sequential reread {column}"));
+    rows.extend(lists().skip(1).map(|column| reread(column.what)));
+    rows.push(Row::of_two(Suite::Reread, Heat::Hot, "sequential read binary"));
     let both = |pass: Pass| [pass.row(Heat::Cold), pass.row(Heat::Hot)];
     rows.extend(passes(settings.has_random_variants).into_iter().flat_map(both));
-    rows.extend(sort_rows());
+    let syncs = ["sync table after sort", "sync columns after sort"];
+    rows.push(row(Suite::Sort, "disk sort").high_impact().parallel().synced_by(&syncs));
+    rows.extend([row(Suite::Sort, syncs[0]).calls(), row(Suite::Sort, syncs[1])]);
+    let sync = "sync column after parted attribute";
+    rows.push(row(Suite::Sort, "add attribute").high_impact().synced_by(&[sync]));
+    rows.push(row(Suite::Sort, sync));
     rows.retain(|row| settings.has(row.suite));
     rows
 }
 
-fn write_rows() -> Vec<Row> {
-    let row = |label| Row::new(Suite::Write, label);
-    vec![
-        row("open append tiny, sync once"),
-        row("append tiny, sync once"),
-        row("append small, sync once"),
-        row("write int tiny").high_impact().synced_by(&["sync int tiny"]),
-        row("sync int tiny"),
-        row("open replace int tiny").synced_by(&["sync int tiny after replace"]),
-        row("sync int tiny after replace"),
-        row("write int small").high_impact().synced_by(&["sync int small"]),
-        row("sync int small"),
-        row("open replace random int small").synced_by(&["sync int small after replace"]),
-        row("sync int small after replace"),
-        row("write int medium").high_impact().synced_by(&["sync int medium"]),
-        row("sync int medium"),
-        row("open replace random int medium").synced_by(&["sync int medium after replace"]),
-        row("sync int medium after replace"),
-        row("write sym large").high_impact().synced_by(&["sync sym large"]),
-        row("sync sym large"),
-        row("write float large").high_impact().synced_by(&["sync float large"]),
-        row("sync float large"),
-        row("open replace random float large").synced_by(&["sync float large after replace"]),
-        row("sync float large after replace"),
-        row("write int huge").high_impact().synced_by(&["sync int huge"]),
-        row("sync int huge"),
-        row("open replace random int huge").synced_by(&["sync int huge after replace"]),
-        row("sync int huge after replace"),
-        row("open replace sorted int huge").synced_by(&["sync int huge after sorted replace"]),
-        row("sync int huge after sorted replace"),
-        row("open append small, sync once"),
-        row("open append mid sym, sync once").high_impact(),
-        row("open append mid float, sync once").high_impact(),
-    ]
-}
-
-fn read_rows() -> Vec<Row> {
-    let row = |label| Row::new(Suite::Read, label);
-    vec![
-        row("sequential read int tiny").heat(Heat::Cold),
-        row("sequential read int small").heat(Heat::Cold),
-        row("sequential read int medium").heat(Heat::Cold),
-        row("sequential read float large").heat(Heat::Cold),
-        row("sequential read int huge").heat(Heat::Cold),
-        row("aggregate int huge").heat(Heat::Hot).parallel(),
-        row("sequential read binary").of_two(Heat::Cold),
-    ]
-}
-
-fn reread_rows() -> Vec<Row> {
-    let row = |label| Row::new(Suite::Reread, label);
-    vec![
-        row("sequential reread int small").heat(Heat::Hot),
-        row("sequential reread int medium").heat(Heat::Hot),
-        row("sequential reread float large").heat(Heat::Hot),
-        row("sequential reread int huge").heat(Heat::Hot),
-        row("sequential read binary").of_two(Heat::Hot),
-    ]
-}
-
-fn sort_rows() -> Vec<Row> {
-    let row = |label| Row::new(Suite::Sort, label);
-    vec![
-        row("disk sort")
-            .high_impact()
-            .parallel()
-            .synced_by(&["sync table after sort", "sync columns after sort"]),
-        row("sync table after sort").calls(),
-        row("sync columns after sort"),
-        row("add attribute").high_impact().synced_by(&["sync column after parted attribute"]),
-        row("sync column after parted attribute"),
-    ]
-}
+/// Whose files nothing else uses.
+pub(super) const APPENDS_ALONE: [&str; 3] =
+    ["open append tiny, sync once", "append tiny, sync once", "append small, sync once"];
+pub(super) const APPENDS_TO_TABLE: [&str; 2] =
+    ["open append mid sym, sync once", "open append mid float, sync once"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pass {
@@ -197,7 +152,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    fn label(&self) -> String {
+    pub(super) fn row(&self, heat: Heat) -> Row {
         let way = match self.by {
             ReadBy::Mapped => "",
             ReadBy::MappedPerRead => "mmap, ",
@@ -208,20 +163,15 @@ impl Pass {
             1_000_000 => "1M".into(),
             bytes => format!("{}k", bytes / 1000),
         };
-        format!("{way}random read {block}")
-    }
-
-    pub(super) fn row(&self, heat: Heat) -> Row {
-        Row::new(Suite::Random, &self.label()).of_two(heat)
+        Row::of_two(Suite::Random, heat, &format!("{way}random read {block}"))
     }
 }
 
 pub(super) fn passes(has_variants: bool) -> Vec<Pass> {
     let ways = [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread, ReadBy::Advised];
-    let each = ways.into_iter().flat_map(|by| BLOCKS_BYTES.map(|block_bytes| (by, block_bytes)));
-    let passes = each.zip(1..).map(|((by, block_bytes), number)| Pass { by, block_bytes, number });
-    let is_original = |pass: &Pass| matches!(pass.by, ReadBy::Mapped | ReadBy::MappedPerRead);
-    passes.filter(|pass| has_variants || is_original(pass)).collect()
+    let ways = &ways[..if has_variants { 4 } else { 2 }];
+    let each = ways.iter().flat_map(|by| BLOCKS_BYTES.map(|block_bytes| (*by, block_bytes)));
+    each.zip(1..).map(|((by, block_bytes), number)| Pass { by, block_bytes, number }).collect()
 }
 
 #[cfg(test)]
@@ -232,60 +182,29 @@ mod tests {
 
     use super::*;
 
-    fn settings(asked: Value) -> Settings {
-        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap())
+    fn phases(asked: Value) -> Vec<Row> {
+        rows(&Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap()))
     }
 
     #[test]
     fn phases_are_unique_and_every_sync_that_is_named_is_there() {
-        let rows = rows(&settings(json!({})));
+        let rows = phases(json!({}));
         let phases: HashSet<&str> = rows.iter().map(|row| row.phase.as_str()).collect();
         assert_eq!((rows.len(), phases.len()), (75, 75));
-        for sync in rows.iter().flat_map(|row| row.synced_by) {
-            assert!(phases.contains(sync), "{sync}");
-        }
+        assert!(rows.iter().flat_map(|row| &row.synced_by).all(|sync| phases.contains(&**sync)));
+        assert_eq!(rows.iter().filter(|row| row.is_high_impact).count(), 10, "as in the article");
     }
 
     #[test]
-    fn the_high_impact_rows_are_those_of_the_article() {
-        let rows = rows(&settings(json!({})));
-        let mut high: Vec<&str> =
-            rows.iter().filter(|row| row.is_high_impact).map(|row| row.label.as_str()).collect();
-        high.sort_unstable();
-        let article = [
-            "add attribute",
-            "disk sort",
-            "open append mid float, sync once",
-            "open append mid sym, sync once",
-            "write float large",
-            "write int huge",
-            "write int medium",
-            "write int small",
-            "write int tiny",
-            "write sym large",
-        ];
-        assert_eq!(high, article);
-    }
-
-    #[test]
-    fn random_reads_are_cold_and_then_hot_with_or_without_our_variants() {
-        let phases = |asked| -> Vec<String> {
-            let rows = rows(&settings(asked)).into_iter();
-            rows.filter(|row| row.suite == Suite::Random).map(|row| row.phase).collect()
-        };
-        let all = phases(json!({}));
-        assert_eq!(all[..2], ["random read 1M cold", "random read 1M hot"]);
-        assert_eq!(all[6], "mmap, random read 1M cold");
+    fn suites_and_variants_bring_their_rows_only() {
+        let rows = phases(json!({ "suites": "write,random", "random_variants": "no" }));
+        assert!(rows.iter().all(|row| matches!(row.suite, Suite::Write | Suite::Random)));
+        assert_eq!(rows[29].phase, "open append mid float, sync once");
+        assert_eq!(rows[30..].len(), 12);
         assert_eq!(
-            (all.len(), all.last().unwrap().as_str()),
-            (24, "madvise random, random read 4k hot")
+            (&*rows[30].phase, &*rows[31].phase),
+            ("random read 1M cold", "random read 1M hot")
         );
-        assert_eq!(phases(json!({ "random_variants": "no" })), all[..12]);
-    }
-
-    #[test]
-    fn each_suite_brings_its_rows_only() {
-        let rows = rows(&settings(json!({ "suites": "meta" })));
-        assert!(rows.iter().all(|row| row.unit == WorkUnit::Calls && row.suite == Suite::Meta));
+        assert_eq!(rows[36].phase, "mmap, random read 1M cold");
     }
 }

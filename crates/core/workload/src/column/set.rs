@@ -16,9 +16,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::files::{Access, Create, FileError, OpenHow, reserve};
 
-use super::watch::Watch;
 use crate::fault::Fault;
 
 const NOT_SUPPORTED: i32 = rustix::io::Errno::OPNOTSUPP.raw_os_error();
@@ -58,19 +58,19 @@ impl Setting {
         Ok(Setting { path, under, file, chunk_bytes, written_bytes: 0 })
     }
 
-    /// Writes header and first data with one call, then the rest: one lap for each call.
+    /// Writes header and first data with one call, then the rest: one lap (begin, end, offset) for each call.
     pub fn write(
         &mut self,
         header: &[u8],
         data: &[u8],
-        watch: &mut impl Watch,
+        lap: &mut impl FnMut(u64, u64, u64),
     ) -> Result<(), Fault> {
         let room = self.room().saturating_sub(header.len());
         let (first, mut rest) = data.split_at(room.min(data.len()));
-        self.call(header, first, watch)?;
+        self.call(header, first, lap)?;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.room().min(rest.len()));
-            self.call(&[], now, watch)?;
+            self.call(&[], now, lap)?;
             rest = later;
         }
         Ok(())
@@ -88,10 +88,15 @@ impl Setting {
         self.chunk_bytes - (self.written_bytes % self.chunk_bytes as u64) as usize
     }
 
-    fn call(&mut self, header: &[u8], data: &[u8], watch: &mut impl Watch) -> Result<(), Fault> {
-        let start_ns = watch.now_ns();
+    fn call(
+        &mut self,
+        header: &[u8],
+        data: &[u8],
+        lap: &mut impl FnMut(u64, u64, u64),
+    ) -> Result<(), Fault> {
+        let start_ns = MonotonicClock.now_ns();
         write_both(&mut self.file, header, data).map_err(Fault::io("write", &self.under))?;
-        watch.lap(start_ns, watch.now_ns(), self.written_bytes);
+        lap(start_ns, MonotonicClock.now_ns(), self.written_bytes);
         self.written_bytes += (header.len() + data.len()) as u64;
         Ok(())
     }
@@ -102,12 +107,15 @@ pub fn set(
     header: &[u8],
     data: &[u8],
     how: SetHow,
-    watch: &mut impl Watch,
+    lap: &mut impl FnMut(u64, u64, u64),
 ) -> Result<u64, Fault> {
     let mut setting = Setting::begin(path, how, (header.len() + data.len()) as u64)?;
-    setting.write(header, data, watch)?;
+    setting.write(header, data, lap)?;
     setting.finish()
 }
+
+/// For laps that nobody keeps.
+pub fn unkept(_start_ns: u64, _end_ns: u64, _offset_bytes: u64) {}
 
 /// The name of a replacement until it is renamed.
 pub(super) fn beside(path: &Path) -> PathBuf {
@@ -147,18 +155,25 @@ pub(super) fn file_fault(error: FileError) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::watch::Tally, *};
+    use super::*;
 
     #[test]
     fn a_new_column_is_written_in_calls_that_end_at_chunks() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("column");
-        let mut tally = Tally::default();
         let data: Vec<u8> = (0..10_000u32).map(|byte| byte as u8).collect();
-        let bytes = set(&path, b"header: ", &data, SetHow::chunks(4096), &mut tally).unwrap();
-        assert_eq!((bytes, tally.count), (10_008, 3));
-        assert_eq!(fs::read(&path).unwrap(), [b"header: ", &data[..]].concat());
-        assert!(!beside(&path).exists());
+        let header = [1; 4096];
+        for (header, calls) in [(&header[..8], 3), (&header, 4)] {
+            let mut offsets = Vec::new();
+            let _ = fs::remove_file(&path);
+            let mut lap = |_, _, offset_bytes| offsets.push(offset_bytes);
+            let bytes = set(&path, header, &data, SetHow::chunks(4096), &mut lap).unwrap();
+            assert_eq!(
+                (bytes, offsets),
+                (10_000 + header.len() as u64, { (0..calls).map(|call| 4096 * call).collect() })
+            );
+            assert_eq!(fs::read(&path).unwrap(), [header, &data].concat());
+        }
     }
 
     #[test]
@@ -166,45 +181,27 @@ mod tests {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let path = folder.path().join("column");
         let how = SetHow { chunk_bytes: 4096, is_reserved: true };
-        match set(&path, b"h", &[7; 9_999], how, &mut Tally::default()) {
+        match set(&path, b"h", &[7; 9_999], how, &mut unkept) {
             Ok(bytes) => assert_eq!((bytes, fs::metadata(&path).unwrap().len()), (10_000, 10_000)),
             Err(fault) => assert!(fault.is_skip(), "{fault}"),
         }
     }
 
     #[test]
-    fn an_existing_column_is_replaced_by_a_rename() {
-        use std::os::unix::fs::MetadataExt;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("column");
-        fs::write(&path, b"old").unwrap();
-        let open = File::open(&path).unwrap();
-        set(&path, b"h", b"new", SetHow::chunks(4096), &mut Tally::default()).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"hnew");
-        assert_eq!(
-            (open.metadata().unwrap().nlink(), fs::read_dir(&folder).unwrap().count()),
-            (0, 1)
-        );
-    }
-
-    #[test]
-    fn a_header_that_fills_the_chunk_leaves_the_data_to_the_next_call() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("column");
-        let mut tally = Tally::default();
-        set(&path, &[1; 4096], &[2; 10], SetHow::chunks(4096), &mut tally).unwrap();
-        assert_eq!((fs::read(&path).unwrap().len(), tally.count), (4106, 2));
-    }
-
-    #[test]
-    fn a_leftover_replacement_is_not_written_into() {
+    fn an_existing_column_is_replaced_by_a_rename_and_a_leftover_is_not_written_into() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("column");
         fs::write(&path, b"old").unwrap();
         fs::write(beside(&path), b"left").unwrap();
-        let fault =
-            set(&path, b"h", b"new", SetHow::chunks(4096), &mut Tally::default()).unwrap_err();
+        let replace = || set(&path, b"h", b"new", SetHow::chunks(4096), &mut unkept);
+        let fault = replace().unwrap_err();
         assert!(fault.to_string().contains("column#"), "{fault}");
         assert_eq!(fs::read(&path).unwrap(), b"old");
+        fs::remove_file(beside(&path)).unwrap();
+        let open = File::open(&path).unwrap();
+        replace().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"hnew");
+        let links = std::os::unix::fs::MetadataExt::nlink(&open.metadata().unwrap());
+        assert_eq!((links, fs::read_dir(&folder).unwrap().count()), (0, 1));
     }
 }

@@ -18,23 +18,13 @@ use pickfs_record::typed::quoted;
 
 use crate::fault::Fault;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SyncBy {
-    Native,
-    Command,
-}
-
-pub fn sync(paths: &[&Path], by: SyncBy) -> Result<(), Fault> {
-    match by {
-        SyncBy::Native => paths.iter().try_for_each(|path| {
+pub fn sync(paths: &[&Path], by_command: bool) -> Result<(), Fault> {
+    if !by_command {
+        return paths.iter().try_for_each(|path| {
             let file = File::open(path).map_err(Fault::io("open", path))?;
             file.sync_all().map_err(Fault::io("fsync", path))
-        }),
-        SyncBy::Command => sync_by_command(paths),
+        });
     }
-}
-
-fn sync_by_command(paths: &[&Path]) -> Result<(), Fault> {
     let text = command_text(paths);
     let output = Command::new("/bin/sh").arg("-c").arg(&text).stdin(Stdio::null()).output();
     let output = output.map_err(Fault::io("run", "/bin/sh"))?;
@@ -61,7 +51,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("it's a column");
         std::fs::write(&path, b"data").unwrap();
-        for by in [SyncBy::Native, SyncBy::Command] {
+        for by in [false, true] {
             sync(&[&path, folder.path()], by).unwrap();
             let missing = folder.path().join("missing");
             let fault = sync(&[&missing], by).unwrap_err().to_string();
