@@ -34,7 +34,7 @@ pub use measurement::{Measured, Measurement};
 pub use null::Nothing;
 pub use param::{Check, Literal, Param, ParamError, Resolved};
 pub use placement::{pin, rank};
-pub use recording::{Recording, RecordingError};
+pub use recording::Recording;
 pub use role::{MEASURING, roles_are_played_by};
 pub use slow::{measurement_begins, write_slow_laps_to};
 

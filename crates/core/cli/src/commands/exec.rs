@@ -165,7 +165,7 @@ fn primary(metrics: &[String]) -> anyhow::Result<Vec<Metric>> {
         let mean = Metric::new("wall", Statistic::Mean);
         return Ok(vec![Metric { view: View::Service, ..mean }]);
     }
-    let read = metrics.iter().map(|text| text.parse::<MetricAsk>());
+    let read = metrics.iter().map(|text| text.parse().map_err(anyhow::Error::msg));
     let asked: Vec<MetricAsk> = read.collect::<Result<_, _>>().context("--metric")?;
     let metric = |ask: MetricAsk| Metric::new(&ask.name, Statistic::Figure(ask.better));
     Ok(asked.into_iter().map(metric).collect())

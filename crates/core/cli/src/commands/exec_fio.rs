@@ -43,7 +43,8 @@ pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Resu
 
 fn job_file(path: &Path) -> anyhow::Result<(String, String, JobFile)> {
     let text = fs::read_to_string(path).with_context(|| format!("--fio {}", path.display()))?;
-    let file = JobFile::read(&text).with_context(|| format!("--fio {}", path.display()))?;
+    let file = JobFile::read(&text).map_err(anyhow::Error::msg);
+    let file = file.with_context(|| format!("--fio {}", path.display()))?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok((name, text, file))
 }

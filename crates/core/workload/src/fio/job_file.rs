@@ -24,24 +24,6 @@ pub struct Job {
     options: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum JobFileError {
-    #[error("line {line}: `{text}` stands before any [job]")]
-    NoSection { line: usize, text: String },
-    #[error("line {line}: `include` is not followed; put that file's lines here")]
-    Include { line: usize },
-    #[error(
-        "line {line}: pickfs does not take the fio option `{name}`, for it could name a file, program, device, host or \
-         user; leave it out, or run fio as a command that you see: {program} exec --fs ext4,xfs -- 'fio ...'",
-        program = program()
-    )]
-    Option { line: usize, name: String },
-    #[error("line {line}: `{text}`: {why}")]
-    Value { line: usize, text: String, why: String },
-    #[error("no job in it: a job is a section [name] other than [global]")]
-    NoJob,
-}
-
 /// An option with its value; `1` where none stands.
 fn option(line: &str) -> (String, String) {
     let (name, value) = line.split_once('=').unwrap_or((line, "1"));
@@ -62,10 +44,11 @@ fn said(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default().trim()
 }
 
-fn check(number: usize, line: &str) -> Result<(), JobFileError> {
+/// Why a line is not taken, if it is not.
+fn refused(line: &str) -> Option<String> {
     let wrong = |why: &str| {
-        let text = line.chars().take(80).collect();
-        Err(JobFileError::Value { line: number, text, why: why.into() })
+        let text: String = line.chars().take(80).collect();
+        Some(format!("`{text}`: {why}"))
     };
     if line.len() > LINE_MAX_BYTES {
         return wrong("the line is too long for fio; write at most 2000 bytes");
@@ -74,20 +57,24 @@ fn check(number: usize, line: &str) -> Result<(), JobFileError> {
         return wrong("it has a control character; leave it out");
     }
     if line.split_whitespace().next() == Some("include") {
-        return Err(JobFileError::Include { line: number });
+        return Some("`include` is not followed; put that file's lines here".into());
     }
     if let Some(name) = section(line) {
-        return refused_section(name).map_or(Ok(()), wrong);
+        return refused_section(name).and_then(wrong);
     }
     let (name, value) = option(line);
-    if !is_known(&name) {
-        return Err(JobFileError::Option { line: number, name: name.chars().take(80).collect() });
+    if is_known(&name) {
+        return refused_value(&name, &value).and_then(|why| wrong(&why));
     }
-    refused_value(&name, &value).map_or(Ok(()), |why| wrong(&why))
+    let (name, program): (String, _) = (name.chars().take(80).collect(), program());
+    Some(format!(
+        "pickfs does not take the fio option `{name}`, for it could name a file, program, device, host or user; \
+         leave it out, or run fio as a command that you see: {program} exec --fs ext4,xfs -- 'fio ...'"
+    ))
 }
 
 impl JobFile {
-    pub fn read(text: &str) -> Result<JobFile, JobFileError> {
+    pub fn read(text: &str) -> Result<JobFile, String> {
         let (mut global, mut is_global) = (BTreeMap::new(), false);
         let (mut jobs, mut lines): (Vec<Job>, Vec<String>) = Default::default();
         for (index, line) in text.lines().map(said).enumerate() {
@@ -96,9 +83,11 @@ impl JobFile {
                 continue;
             }
             if section(line).is_none() && !is_global && jobs.is_empty() {
-                return Err(JobFileError::NoSection { line: number, text: line.into() });
+                return Err(format!("line {number}: `{line}` stands before any [job]"));
             }
-            check(number, line)?;
+            if let Some(why) = refused(line) {
+                return Err(format!("line {number}: {why}"));
+            }
             if let Some(name) = section(line) {
                 lines.push(line.into());
                 is_global = name == "global";
@@ -117,7 +106,7 @@ impl JobFile {
             };
         }
         match jobs.is_empty() {
-            true => Err(JobFileError::NoJob),
+            true => Err("no job in it: a job is a section [name] other than [global]".into()),
             false => Ok(JobFile { jobs, lines }),
         }
     }
@@ -258,9 +247,9 @@ mod tests {
             "[a",
         ] {
             let error = JobFile::read(&format!("[a]\n{line}\n[b]\n")).expect_err(line);
-            assert!(error.to_string().starts_with("line 2: "), "{line}: {error}");
+            assert!(error.starts_with("line 2: "), "{line}: {error}");
         }
-        let error = JobFile::read("[a]\nexec_prerun=id\n").unwrap_err().to_string();
+        let error = JobFile::read("[a]\nexec_prerun=id\n").unwrap_err();
         assert!(error.contains("`exec_prerun`") && error.contains(" exec --fs "), "{error}");
     }
 
@@ -276,7 +265,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_told_with_its_line() {
-        let wrong = |text: &str| JobFile::read(text).unwrap_err().to_string();
+        let wrong = |text: &str| JobFile::read(text).unwrap_err();
         assert_eq!(wrong("rw=read\n"), "line 1: `rw=read` stands before any [job]");
         assert!(wrong("[a]\ninclude other.fio\n").starts_with("line 2: `include`"));
         assert!(wrong("[global]\nbs=4k\n").contains("no job in it"));

@@ -4,7 +4,7 @@ mod job_file;
 mod options;
 mod ready;
 
-pub use job_file::{Job, JobFile, JobFileError};
+pub use job_file::{Job, JobFile};
 
 use pickfs_record::{
     Durability,
@@ -38,9 +38,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     },
     prepare: |session| Ok(Box::new(ready::Ready::new(session)?)),
     check: |params| match JobFile::read(params.text("job")) {
-        Err(error) if !params.text("job").is_empty() => {
-            Err(params.together("job", error.to_string()))
-        }
+        Err(error) if !params.text("job").is_empty() => Err(params.together("job", error)),
         _ => Ok(()),
     },
     incompatible: |params| {

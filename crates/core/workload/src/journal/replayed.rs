@@ -23,5 +23,5 @@ pub(crate) fn recording(directory: &Path) -> Result<Recording, Fault> {
         let what = "a record is too short to begin with its time (8 bytes, nanoseconds)";
         return Err(failed(what.into()));
     }
-    Recording::from_messages(messages).map_err(|error| failed(error.to_string()))
+    Recording::from_messages(messages).map_err(failed)
 }

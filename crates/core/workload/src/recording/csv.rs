@@ -1,12 +1,10 @@
 //! Not a general CSV reader: no quotes, further columns are ignored.
 
-use super::RecordingError;
-
 /// Endings of the first column's name, and how long their unit is.
 const UNITS: &[(&str, u64)] =
     &[("_ns", 1), ("_us", 1_000), ("_ms", 1_000_000), ("_s", 1_000_000_000)];
 
-pub(super) fn messages(bytes: &[u8]) -> Result<Vec<(u64, u32)>, RecordingError> {
+pub(super) fn messages(bytes: &[u8]) -> Result<Vec<(u64, u32)>, String> {
     let mut unit_ns = 1_000_000_000;
     let mut messages = Vec::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -19,8 +17,10 @@ pub(super) fn messages(bytes: &[u8]) -> Result<Vec<(u64, u32)>, RecordingError> 
             Some(message) => messages.push(message),
             None if messages.is_empty() && is_head(&text) => unit_ns = unit_of(&text, unit_ns),
             None => {
-                let text = text.chars().take(40).collect();
-                return Err(RecordingError::Line { line_number: at + 1, text });
+                let (number, text): (_, String) = (at + 1, text.chars().take(40).collect());
+                return Err(format!(
+                    "line {number}: {text:?} is not a time and a number of bytes; write 0.25,100"
+                ));
             }
         }
     }
@@ -84,6 +84,6 @@ mod tests {
     #[test]
     fn a_bad_line_is_named_with_its_number() {
         let error = messages(b"0,1\nnonsense\n").unwrap_err();
-        assert_eq!(error, RecordingError::Line { line_number: 2, text: "nonsense".into() });
+        assert!(error.starts_with("line 2: \"nonsense\" is not a time"), "{error}");
     }
 }

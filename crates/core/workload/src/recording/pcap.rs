@@ -7,10 +7,11 @@
 //!
 //! Source: draft-ietf-opsawg-pcap; RFC 791, 8200, 9293, 768 for the lengths within a packet.
 
-use super::RecordingError;
+use super::EMPTY;
 
 const FILE_HEADER_BYTES: usize = 24;
 const PACKET_HEADER_BYTES: usize = 16;
+const PCAPNG: &str = "this is a pcapng file; convert it with: editcap -F pcap IN OUT";
 const PCAPNG_MAGIC: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 
 type WordOf = fn([u8; 4]) -> u32;
@@ -30,16 +31,16 @@ pub(super) fn is_pcap(bytes: &[u8]) -> bool {
     kind(bytes).is_some() || bytes.starts_with(&PCAPNG_MAGIC)
 }
 
-pub(super) fn messages(bytes: &[u8]) -> Result<Vec<(u64, u32)>, RecordingError> {
+pub(super) fn messages(bytes: &[u8]) -> Result<Vec<(u64, u32)>, String> {
     let Some((order, fraction_ns)) = kind(bytes) else {
         let is_pcapng = bytes.starts_with(&PCAPNG_MAGIC);
-        return Err(if is_pcapng { RecordingError::Pcapng } else { RecordingError::Empty });
+        return Err(if is_pcapng { PCAPNG } else { EMPTY }.into());
     };
     let word = |at: usize| {
         let word = bytes.get(at..)?.first_chunk::<4>()?;
         Some(order(*word))
     };
-    let link = word(20).ok_or(RecordingError::Empty)?;
+    let link = word(20).ok_or(EMPTY)?;
     let mut messages = Vec::new();
     let (mut at, mut number) = (FILE_HEADER_BYTES, 1);
     while at < bytes.len() {
@@ -50,8 +51,9 @@ pub(super) fn messages(bytes: &[u8]) -> Result<Vec<(u64, u32)>, RecordingError> 
             let packet = bytes.get(start..start.checked_add(word(at + 8)? as usize)?)?;
             Some((time_ns, packet, word(at + 12)?))
         };
-        let (time_ns, packet, wire_bytes) =
-            read().ok_or(RecordingError::Packet { number, offset_bytes: at })?;
+        let (time_ns, packet, wire_bytes) = read().ok_or_else(|| {
+            format!("packet {number} at offset {at} is cut or malformed; capture again or cut the file there")
+        })?;
         match payload_bytes(link, packet, wire_bytes) {
             0 => {}
             bytes => messages.push((time_ns, bytes)),
@@ -152,7 +154,7 @@ mod tests {
         let mut file = file_of(LINK_RAW_IP, &[(0, 0, &[9; 10]), (0, 0, &[9; 10])]);
         file.truncate(file.len() - 1);
         let error = messages(&file).unwrap_err();
-        assert_eq!(error, RecordingError::Packet { number: 2, offset_bytes: 50 });
-        assert_eq!(messages(&PCAPNG_MAGIC), Err(RecordingError::Pcapng));
+        assert!(error.starts_with("packet 2 at offset 50 is cut"), "{error}");
+        assert_eq!(messages(&PCAPNG_MAGIC), Err(PCAPNG.into()));
     }
 }
