@@ -9,8 +9,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
+use crate::engine::Observer;
 use crate::engine::{Engine, EngineError, Now};
-use crate::observer::Observer;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "programs", derive(clap::ValueEnum))]

@@ -65,10 +65,9 @@ mod client;
 pub mod codec;
 pub mod engine;
 pub mod market;
-mod observer;
 pub mod session;
 pub mod store;
 
 pub use acceptor::{Acceptor, Wait, now};
 pub use client::Client;
-pub use observer::{Observer, Way};
+pub use engine::{Observer, Way};

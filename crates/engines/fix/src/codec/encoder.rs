@@ -2,9 +2,9 @@
 
 use super::decimal::{Decimal, digits};
 use super::frame::{SOH, checksum};
+use super::header::Version;
 use super::tag;
 use super::time::{UtcTime, utc_text};
-use super::version::Version;
 
 /// Room before the body: `8=FIXT.1.1|9=NNNNNNNNN|`.
 const HEAD_BYTES: usize = 32;

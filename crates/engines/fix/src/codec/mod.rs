@@ -9,13 +9,12 @@ mod frame;
 mod header;
 pub mod tag;
 mod time;
-mod version;
 
 pub use decimal::Decimal;
 pub use encoder::Encoder;
 pub use fields::{Field, FieldError, Fields, uint};
 pub use frame::{Frame, Garbled, checksum, frame};
+pub(crate) use header::FIX50_SP2;
+pub use header::Version;
 pub use header::{Header, Kind, Message};
 pub use time::{UtcTime, utc_text};
-pub(crate) use version::FIX50_SP2;
-pub use version::Version;

@@ -1,11 +1,7 @@
-use super::connection::{Connection, Inbox, Outbox};
-use super::deciding::{PENDING_MAX, Pending};
-use super::error::EngineError;
-use super::member::Member;
-use super::settings::Settings;
+use super::connection::{Connection, Inbox, Member, Outbox};
+use super::{EngineError, Observer, Settings, Way};
 use crate::codec::{Encoder, Frame, Kind, Message, frame};
 use crate::market::{Answer, Exchange, Request, Risk};
-use crate::observer::{Observer, Way};
 use crate::session::{Action, Actions, End, Reply};
 use crate::store::{Entry, EntryKind, Gate, LogStore, MemoryLog, SessionNumber, Store};
 
@@ -116,14 +112,18 @@ impl<O: Observer> Engine<O> {
         }
     }
 
+    fn connection(&mut self, number: ConnectionNumber) -> Option<&mut Connection> {
+        self.connections.get_mut(number)?.as_mut()
+    }
+
     /// Where bytes of a connection go before [`Engine::process`].
     pub fn inbox(&mut self, number: ConnectionNumber) -> Option<&mut Inbox> {
-        Some(&mut self.connections.get_mut(number)?.as_mut()?.inbox)
+        Some(&mut self.connection(number)?.inbox)
     }
 
     /// It may leave only when [`Engine::seal`] has returned.
     pub fn outbox(&mut self, number: ConnectionNumber) -> Option<&mut Outbox> {
-        Some(&mut self.connections.get_mut(number)?.as_mut()?.outbox)
+        Some(&mut self.connection(number)?.outbox)
     }
 
     pub fn ending(&self, number: ConnectionNumber) -> Option<End> {
@@ -151,12 +151,10 @@ impl<O: Observer> Engine<O> {
     /// Keeps every whole message of a connection, and answers those of the session. Requests are answered by
     /// [`Engine::seal`], all that came in one round together.
     pub fn process(&mut self, number: ConnectionNumber, now: Now) -> Result<(), EngineError> {
-        let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) else {
-            return Ok(());
-        };
+        let Some(connection) = self.connection(number) else { return Ok(()) };
         let mut inbox = std::mem::take(&mut connection.inbox);
         let processed = self.process_all(number, &mut inbox, now);
-        if let Some(connection) = self.connections.get_mut(number).and_then(Option::as_mut) {
+        if let Some(connection) = self.connection(number) {
             connection.inbox = inbox;
         }
         processed
@@ -170,10 +168,15 @@ impl<O: Observer> Engine<O> {
     ) -> Result<(), EngineError> {
         while self.ending(number).is_none() {
             match frame(inbox.waiting(), self.settings.message_bytes_max) {
-                Frame::Partial => return Ok(()),
+                Frame::Partial => break,
                 // By the rules of the session layer a garbled message is passed over.
                 Frame::Garbled { skip_bytes, .. } => inbox.pass(skip_bytes),
-                Frame::TooLong { .. } => return self.too_long(number, now),
+                Frame::TooLong { .. } => {
+                    let said = self.member_of(number).map(|_| Reply::Logout(Some(End::TooLong)));
+                    let actions = said.map_or(Actions::none(), |said| Actions::none().send(said));
+                    let actions = actions.then(Action::Disconnect(End::TooLong));
+                    return self.carry_out(number, None, actions, now);
+                }
                 Frame::Whole { bytes } => {
                     if let Ok(message) = Message::parse(&inbox.waiting()[..bytes]) {
                         self.message(number, &message, now)?;
@@ -183,14 +186,6 @@ impl<O: Observer> Engine<O> {
             }
         }
         Ok(())
-    }
-
-    fn too_long(&mut self, number: ConnectionNumber, now: Now) -> Result<(), EngineError> {
-        let mut actions = Actions::none();
-        if self.member_of(number).is_some() {
-            actions = actions.send(Reply::Logout(Some(End::TooLong)));
-        }
-        self.carry_out(number, None, actions.then(Action::Disconnect(End::TooLong)), now)
     }
 
     pub(super) fn member_of(&self, number: ConnectionNumber) -> Option<SessionNumber> {
@@ -392,5 +387,82 @@ impl<O: Observer> Engine<O> {
         }
         self.store.idle()?;
         self.seal()
+    }
+}
+
+// Requests between the store and the business: kept, not yet seen by anybody.
+// What was read in one round waits at the gate together, once, as in the Disruptor. Whether a store waits there for
+// a disk or for another host, a burst of orders pays for it once, and its orders come to the business in the order in
+// which they were kept.
+
+pub(super) const PENDING_MAX: usize = 1024;
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pending {
+    session: SessionNumber,
+    connection: ConnectionNumber,
+    request: Request,
+    is_order: bool,
+    is_refused: bool,
+    now: Now,
+}
+
+impl<O: Observer> Engine<O> {
+    pub(super) fn deliver(
+        &mut self,
+        connection: ConnectionNumber,
+        session: SessionNumber,
+        message: &Message<'_>,
+        now: Now,
+    ) -> Result<(), EngineError> {
+        let request = match Request::of(message, session) {
+            Ok(request) => request,
+            Err(refused) => {
+                self.decide()?;
+                let (reason, tag) = (refused.reason, refused.tag);
+                return self.reply(session, Some(message), Reply::Reject { reason, tag }, now);
+            }
+        };
+        if self.pending.len() == PENDING_MAX {
+            self.decide()?;
+        }
+        let is_order = message.header.kind == Kind::NewOrderSingle;
+        let is_refused = self.is_refused;
+        self.pending.push(Pending { session, connection, request, is_order, is_refused, now });
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn decide(&mut self) -> Result<(), EngineError> {
+        match self.pending.is_empty() {
+            true => Ok(()),
+            false => self.decide_all(),
+        }
+    }
+
+    fn decide_all(&mut self) -> Result<(), EngineError> {
+        self.observer.waiting(Gate::Business);
+        self.store.wait(Gate::Business)?;
+        self.observer.waited(Gate::Business);
+        for at in 0..self.pending.len() {
+            let Pending { session, connection, request, is_order, is_refused, now } =
+                self.pending[at];
+            match request {
+                Request::New(order) if is_refused => {
+                    self.exchange.refuse(order, now.utc_ns, &mut self.answers);
+                }
+                _ => self.exchange.take(session, request, now.utc_ns, &mut self.answers),
+            }
+            for at in 0..self.answers.len() {
+                let answer = self.answers[at];
+                self.answer(&answer, now)?;
+            }
+            self.answers.clear();
+            if is_order {
+                self.observer.answered(connection);
+            }
+        }
+        self.pending.clear();
+        Ok(())
     }
 }

@@ -6,12 +6,12 @@
 
 use std::collections::VecDeque;
 
+use super::EngineError;
+use super::connection::Member;
 use super::core::{Engine, Now};
-use super::error::EngineError;
-use super::member::Member;
 use crate::codec::{Kind, Message, tag};
+use crate::engine::Observer;
 use crate::market::{Answer, Exchange, Request, Risk};
-use crate::observer::Observer;
 use crate::session::Timing;
 use crate::store::{Entry, EntryKind, StoreError};
 

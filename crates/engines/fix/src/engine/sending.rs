@@ -1,10 +1,10 @@
 use std::ops::ControlFlow;
 
+use super::EngineError;
 use super::core::{ConnectionNumber, Engine, Now};
-use super::error::EngineError;
 use crate::codec::Message;
+use crate::engine::{Observer, Way};
 use crate::market::Answer;
-use crate::observer::{Observer, Way};
 use crate::session::{End, Phase, Reply};
 use crate::store::{Entry, EntryKind, SessionNumber};
 

@@ -1,4 +1,4 @@
-use super::inline_text::ClOrdId;
+use super::order::ClOrdId;
 use super::order::{Order, OrderType};
 use crate::codec::{Decimal, Encoder, Version, tag};
 use crate::store::SessionNumber;

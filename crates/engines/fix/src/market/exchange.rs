@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::answer::{Answer, CancelReject, Execution, Report};
 use super::book::{Book, Slab};
-use super::inline_text::{ClOrdId, Symbol};
+use super::order::{ClOrdId, Symbol};
 use super::order::{Order, OrderType, Side, TimeInForce};
 use super::request::Request;
 use crate::codec::Decimal;

@@ -6,17 +6,12 @@
 mod answer;
 mod book;
 mod exchange;
-mod inline_text;
-mod ladder;
 mod order;
-pub(crate) mod reason;
 mod request;
-mod risk;
 
 pub use answer::{Answer, CancelReject, Execution, Report};
 pub use book::{Book, Traded};
 pub use exchange::{Exchange, Limits};
-pub use inline_text::{ClOrdId, InlineText, Symbol};
-pub use order::{Order, OrderType, Side, TimeInForce};
+pub use order::{ClOrdId, InlineText, Order, OrderType, Risk, Side, Symbol, TimeInForce};
+pub(crate) use order::{TAG_MISSING, VALUE_INCORRECT};
 pub use request::{Refused, Request};
-pub use risk::Risk;

@@ -1,4 +1,5 @@
-use super::inline_text::{ClOrdId, Symbol};
+use std::fmt;
+
 use crate::codec::Decimal;
 use crate::store::SessionNumber;
 
@@ -77,4 +78,59 @@ impl Side {
             Side::Sell => b"2",
         }
     }
+}
+
+/// Up to `N` bytes, in place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InlineText<const N: usize> {
+    bytes: [u8; N],
+    length: u8,
+}
+
+pub type ClOrdId = InlineText<32>;
+pub type Symbol = InlineText<16>;
+
+impl<const N: usize> Default for InlineText<N> {
+    fn default() -> Self {
+        InlineText { bytes: [0; N], length: 0 }
+    }
+}
+
+impl<const N: usize> InlineText<N> {
+    /// `None` for more than `N` bytes.
+    pub fn new(text: &[u8]) -> Option<Self> {
+        let mut inline = Self::default();
+        inline.bytes.get_mut(..text.len())?.copy_from_slice(text);
+        inline.length = u8::try_from(text.len()).ok()?;
+        Some(inline)
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl<const N: usize> fmt::Debug for InlineText<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", String::from_utf8_lossy(self.as_bytes()))
+    }
+}
+
+// SessionRejectReason: why a message is refused by the session layer (FIX 4.4, field 373).
+
+/// Required tag missing.
+pub(crate) const TAG_MISSING: u64 = 1;
+/// Value is incorrect (out of range) for this tag.
+pub(crate) const VALUE_INCORRECT: u64 = 5;
+pub(crate) const FORMAT_INCORRECT: u64 = 6;
+pub(crate) const TYPE_INVALID: u64 = 11;
+
+// The risk check: whether an order may go to the business at all. It stands between the gateway and the store, so that
+// what it says is kept with the order: a standby and a restart go by the same verdict.
+
+/// Looks at each new order before it is kept. After a restart it sees once more the orders that it had allowed, in
+/// the same order, so that limits which orders use up are as they were.
+pub trait Risk: Send {
+    /// One that does not go on is rejected, and the book never sees it.
+    fn allows(&mut self, session: SessionNumber, order: &Order) -> bool;
 }

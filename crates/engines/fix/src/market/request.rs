@@ -1,6 +1,6 @@
-use super::inline_text::ClOrdId;
+use super::order::ClOrdId;
+use super::order::{FORMAT_INCORRECT, TAG_MISSING, TYPE_INVALID, VALUE_INCORRECT};
 use super::order::{Order, OrderType, Side, TimeInForce};
-use super::reason::{FORMAT_INCORRECT, TAG_MISSING, TYPE_INVALID, VALUE_INCORRECT};
 use crate::codec::{Decimal, Kind, Message, tag};
 use crate::store::SessionNumber;
 

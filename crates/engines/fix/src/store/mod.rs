@@ -5,28 +5,23 @@
 //! queue, a journal, a replicated pair - becomes a store through [`LogStore`]: all sessions in one order, so that the
 //! order book can be built again. [`FileStore`] keeps what QuickFIX keeps, and no more.
 
-mod entry;
-mod error;
-mod file_store;
-mod journal_log;
-mod log_store;
-mod marks;
-mod memory_log;
-mod pair_log;
-mod profile;
-mod queue_log;
+use std::io;
+use std::ops::{ControlFlow, RangeInclusive};
+use std::path::PathBuf;
 
 pub use entry::{Entry, EntryKind};
-pub use error::StoreError;
 pub use file_store::FileStore;
-pub use journal_log::JournalLog;
 pub use log_store::{Log, LogStore};
-pub use memory_log::MemoryLog;
+pub use logs::{JournalLog, MemoryLog, QueueLog};
 pub use pair_log::PairLog;
 pub use profile::{FILE_BYTES, Profile};
-pub use queue_log::QueueLog;
 
-use std::ops::{ControlFlow, RangeInclusive};
+mod entry;
+mod file_store;
+mod log_store;
+mod logs;
+mod pair_log;
+mod profile;
 
 /// A session's number in a store: counted from 0, in the order in which sessions were first seen.
 pub type SessionNumber = u32;
@@ -68,5 +63,43 @@ pub trait Store: Send {
     /// Between two messages: whatever can be done ahead.
     fn idle(&mut self) -> Result<(), StoreError> {
         Ok(())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("journal: {0}")]
+    Journal(#[from] pickfs_journal::Error),
+    #[error("queue: {0}")]
+    Queue(#[from] pickfs_queue::Error),
+    #[error("pair: {0}")]
+    Pair(#[from] pickfs_pair::Error),
+    #[error("pair: {error}; the last that was heard: {heard}")]
+    NotReady {
+        error: pickfs_pair::Error,
+        /// `heard`: why a secondary does not follow, where one said so.
+        heard: String,
+    },
+    #[error("{verb} {}: {source}", path.display())]
+    Io { verb: &'static str, path: PathBuf, source: io::Error },
+    /// What is kept contradicts itself; nothing was changed.
+    #[error(
+        "record {record} of the store {what}; keep the files and start with an empty directory"
+    )]
+    Damaged {
+        /// From 1.
+        record: u64,
+        what: String,
+    },
+    #[error("{0}")]
+    Other(String),
+}
+
+impl StoreError {
+    pub(crate) fn io(
+        verb: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> StoreError {
+        move |source| StoreError::Io { verb, path: path.into(), source }
     }
 }
