@@ -34,6 +34,7 @@ const FOREVER: Duration = Duration::from_secs(3600);
 struct Orders {
     flush_ms: AtomicU64,
     stall_ms: AtomicU64,
+    stall_from: AtomicU64,
     fails: AtomicBool,
     flushes: AtomicU64,
     stall: Mutex<Option<(u64, u64)>>,
@@ -59,6 +60,12 @@ impl SlowDisk {
     }
 
     pub fn stall_once_ms(&self, stall_ms: u64) {
+        self.stall_behind(0, stall_ms);
+    }
+
+    /// The flush behind so many from now on stalls.
+    pub fn stall_behind(&self, flushes: u64, stall_ms: u64) {
+        self.orders.stall_from.store(self.flushes() + flushes, SeqCst);
         self.orders.stall_ms.store(stall_ms, SeqCst);
     }
 
@@ -230,7 +237,8 @@ impl Filesystem for Disk {
         if self.fails() {
             return reply.error(Errno::EIO);
         }
-        let stall_ms = self.orders.stall_ms.swap(0, SeqCst);
+        let is_due = self.orders.flushes.load(SeqCst) >= self.orders.stall_from.load(SeqCst);
+        let stall_ms = if is_due { self.orders.stall_ms.swap(0, SeqCst) } else { 0 };
         let began_ns = now_ns();
         // SLEEP: the disk's own slowness.
         std::thread::sleep(Duration::from_millis(self.orders.flush_ms.load(SeqCst) + stall_ms));
