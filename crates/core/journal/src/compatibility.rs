@@ -1,7 +1,7 @@
 //! Which options go together, and why the others do not. Pairs that are not here always go
 //! together.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 
 use crate::axes::{Preallocation, Sync, SyncEvery, WritePath};
 use crate::error::{Error, Result};
@@ -82,82 +82,45 @@ fn refuse(
     }
 }
 
+/// The pairs that do not go together, a line for each reason.
 pub fn markdown() -> String {
-    let mut text = String::new();
-    let grids = [
-        grid(
-            "preallocation",
-            Preallocation::ALL,
-            "write path",
-            WritePath::ALL,
-            preallocation_and_path,
-        ),
-        grid("write path", WritePath::ALL, "sync", Sync::ALL, path_and_sync),
-        grid("sync", Sync::ALL, "sync every", SyncEvery::ALL, sync_and_every),
-    ];
-    for grid in grids {
-        text.push_str(&grid);
-        text.push('\n');
-    }
-    text.push_str(
-        "Roll and framing go with everything; framing raw has no recovery and no replay.\n",
-    );
-    text
-}
-
-fn grid<A: Copy + Display, B: Copy + Display>(
-    row_axis: &str,
-    rows: &[A],
-    column_axis: &str,
-    columns: &[B],
-    judge: fn(A, B) -> std::result::Result<(), Reason>,
-) -> String {
-    let mut reasons: Vec<Reason> = Vec::new();
-    let mut text = format!("| {row_axis} \\ {column_axis} |");
-    for column in columns {
-        push(&mut text, format_args!(" {column} |"));
-    }
-    push(&mut text, format_args!("\n|{}\n", "---|".repeat(columns.len() + 1)));
-    for row in rows {
-        push(&mut text, format_args!("| {row} |"));
-        for column in columns {
-            let cell = judge(*row, *column)
-                .map_or_else(|why| note(&mut reasons, why), |()| "yes".to_owned());
-            push(&mut text, format_args!(" {cell} |"));
+    let mut refused: Vec<(Reason, Vec<String>, Vec<String>)> = Vec::new();
+    let mut add = |judged, one: String, other: String| {
+        let Err(reason) = judged else { return };
+        let known = refused.iter().position(|(known, ..)| *known == reason);
+        let at = known.unwrap_or_else(|| {
+            refused.push((reason, Vec::new(), Vec::new()));
+            refused.len() - 1
+        });
+        let (_, ones, others) = &mut refused[at];
+        for (names, name) in [(ones, one), (others, other)] {
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
-        text.push('\n');
+    };
+    for path in WritePath::ALL {
+        for made in Preallocation::ALL {
+            add(preallocation_and_path(*made, *path), made.to_string(), path.to_string());
+        }
+        for sync in Sync::ALL {
+            add(path_and_sync(*path, *sync), sync.to_string(), path.to_string());
+        }
     }
-    text.push('\n');
-    for (at, reason) in reasons.iter().enumerate() {
-        push(&mut text, format_args!("{}. {reason}\n", at + 1));
+    for sync in Sync::ALL {
+        for every in SyncEvery::ALL {
+            add(sync_and_every(*sync, *every), every.to_string(), sync.to_string());
+        }
     }
-    text
-}
-
-fn note(reasons: &mut Vec<Reason>, reason: Reason) -> String {
-    let known = reasons.iter().position(|known| *known == reason);
-    let at = known.unwrap_or_else(|| {
-        reasons.push(reason);
-        reasons.len() - 1
-    });
-    format!("no ({})", at + 1)
-}
-
-fn push(text: &mut String, piece: std::fmt::Arguments<'_>) {
-    text.write_fmt(piece).expect("writing to a string cannot fail");
+    let line = |(reason, ones, others): &(Reason, Vec<String>, Vec<String>)| {
+        format!("- {} with {}: {reason}\n", ones.join(", "), others.join(", "))
+    };
+    refused.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_published_tables_have_a_cell_for_every_pair() {
-        let text = markdown();
-        let cells = text.matches(" yes |").count() + text.matches(" no (").count();
-        let pairs = 7 * 7 + 7 * 7 + 7 * 3;
-        assert_eq!(cells, pairs);
-    }
 
     #[test]
     fn a_refusal_names_both_options_and_the_way_out() {

@@ -131,7 +131,7 @@ fn left_out(
         return Some((exclusion.reason.clone(), "the plan leaves it out".into()));
     }
     let reason = (workload.incompatible)(params)?;
-    Some((reason, "choose another combination; docs/axes.md has the table".into()))
+    Some((reason, "choose another combination".into()))
 }
 
 fn holds(wanted: &Map<String, Value>, levels: &[(String, Value)]) -> bool {

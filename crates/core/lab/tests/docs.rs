@@ -125,11 +125,6 @@ fn the_operations_of_the_fix_engine_are_listed() {
 }
 
 #[test]
-fn the_axes_that_go_together_are_listed() {
-    check_part("axes.md", "tables", &pickfs_journal::compatibility::markdown());
-}
-
-#[test]
 fn the_knobs_are_listed() {
     let mut table = String::from("| knob | what it does | values | reaches |\n|---|---|---|---|\n");
     for knob in KNOBS {

@@ -29,8 +29,9 @@ fn read(dir: &Path, from: u64, mut take: impl FnMut(Record<'_>)) -> Result<Repla
 }
 
 #[test]
-fn the_readme_holds_the_table_as_it_is() {
-    let table = pickfs_journal::durability_markdown();
+fn the_readme_says_what_survives_and_what_goes_together() {
     let readme = include_str!("../../README.md");
-    assert!(readme.contains(table.trim_end()), "put this into README.md:\n\n{table}");
+    for part in [pickfs_journal::durability_markdown(), pickfs_journal::compatibility::markdown()] {
+        assert!(readme.contains(part.trim_end()), "put this into README.md:\n\n{part}");
+    }
 }
