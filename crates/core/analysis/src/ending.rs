@@ -1,7 +1,10 @@
 //! This is the one place that words an answer; terminal, page, Markdown, JSON and lists print what
 //! stands here.
 
+mod cold_disk;
+mod commands;
 mod gated;
+mod told;
 
 use pickfs_record::{
     BackingKind, BackingSpec, Plan, RunRecord,
@@ -12,14 +15,14 @@ use pickfs_record::{
 };
 
 use gated::{cure_of, gate_of, gated, lower_rate, overload};
+pub use told::{best, standing};
 
 use crate::{
     BLOCKS_MIN,
     decide::blocks_needed,
-    panels::BY_CANDIDATE,
+    panels::{BY_CANDIDATE, Group},
     summary::is_carried,
-    verdict::survival,
-    wording::{blocks_text, list, metric_name, percent_over_one, quantile_name, times},
+    wording::{blocks_text, list, metric_name, percent_over_one, quantile_name, survival, times},
 };
 
 /// Blocks of a planned run, at most, that are proposed by their number; beyond them a race.
@@ -32,13 +35,15 @@ const TURNS: [f64; 3] = [0.999, 0.99, 0.5];
 /// One for each answer and each missing metric, the plan's first metric first; without an answer the reason.
 pub fn endings(
     run: &RunRecord,
-    panels: &[Panel],
+    (groups, panels): (&[Group<'_>], &[Panel]),
     answers: &[Answer],
     missing: &[&Metric],
 ) -> Vec<Ending> {
     let place = |metric: &Metric| run.plan.design.primary.iter().position(|m| m == metric);
-    let panel = |answer: &Answer| panels.iter().find(|panel| panel.title == answer.panel);
-    let of_answer = |a: &Answer| (place(&a.metric), ending(run, panel(a), a));
+    let of_answer = |a: &Answer| {
+        let both = groups.iter().zip(panels).find(|(group, _)| group.title == a.panel);
+        (place(&a.metric), ending(run, both, a))
+    };
     let mut found: Vec<_> = answers.iter().map(of_answer).collect();
     let lacking = missing.iter().map(|m| (place(m), nothing_compared(run, panels, Some(m))));
     match asks(run, panels) {
@@ -50,33 +55,20 @@ pub fn endings(
     found.into_iter().map(|(_, ending)| ending).collect()
 }
 
-/// `sync=none, append p50: WINNER xfs`, for a race that goes on.
-pub fn standing(answer: &Answer) -> String {
-    let metric = metric_name(&answer.metric);
-    let place = match answer.panel.as_str() {
-        "" => metric,
-        panel => format!("{panel}, {metric}"),
-    };
-    format!("{place}: {} {}", answer.end, list(&answer.left))
-}
-
-fn ending(run: &RunRecord, panel: Option<&Panel>, answer: &Answer) -> Ending {
+fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) -> Ending {
+    let panel = both.map(|(_, panel)| panel);
     let left = list(&answer.left);
     let by = by(panel, answer);
-    let blocks = blocks_text(answer.blocks);
+    let (blocks, margin) = (blocks_text(answer.blocks), percent_over_one(1.0 + answer.margin));
     let sentence = match (answer.end, &answer.lead) {
         (AnswerEnd::Winner, Some(lead)) => format!("{left}: {} {by}", ahead(&left, lead, &blocks)),
         (AnswerEnd::Winner, None) => format!("{left}, {by}"),
-        (AnswerEnd::Equal, _) => {
-            let margin = percent_over_one(1.0 + answer.margin);
-            format!("{left} are equal within {margin} ({blocks}) {by}")
-        }
+        (AnswerEnd::Equal, _) => format!("{left} are equal within {margin} ({blocks}) {by}"),
         (AnswerEnd::NoAnswer, _) => open(run, answer, &by),
     };
     let raw = match answer.raw {
         true => format!(
-            " The raw response time ranks: it differs from the corrected one by more than {}.",
-            percent_over_one(1.0 + answer.margin)
+            " The raw response time ranks: it differs from the corrected one by more than {margin}."
         ),
         false => String::new(),
     };
@@ -86,6 +78,7 @@ fn ending(run: &RunRecord, panel: Option<&Panel>, answer: &Answer) -> Ending {
         sentence: format!("{sentence}.{raw}"),
         turn: panel.and_then(|panel| turn(panel, answer)),
         cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
+        ..told::told(run, both, answer)
     }
 }
 
@@ -115,7 +108,7 @@ fn by(panel: Option<&Panel>, answer: &Answer) -> String {
     let is_alike = |other: &Row| other.durability == row.durability;
     let rivals = || rows.iter().filter(|other| other.backing == row.backing);
     if rows.iter().filter(is_left).all(is_alike) && !rivals().all(is_alike) {
-        text.push_str(&format!(", of what {}", survival(row)));
+        text.push_str(&format!(", of what {}", survival(row.durability)));
     }
     format!("{text}, on this {}", row.backing)
 }
@@ -201,10 +194,9 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
     };
     Ending {
         end: AnswerEnd::NoAnswer,
-        panel: String::new(),
         sentence: format!("{why}."),
-        turn: None,
         cure: Some(cure),
+        ..Ending::default()
     }
 }
 
@@ -406,6 +398,8 @@ mod tests {
     fn a_winner_is_named_with_its_ratio_against_the_next_one() {
         let found = first(&asked(12, FakeRun::default().candidates));
         assert_eq!((found.end, found.cure.as_ref()), (AnswerEnd::Winner, None));
+        let made = ["mkfs.xfs DEVICE", "mount -t xfs -o noatime DEVICE DIRECTORY"];
+        assert_eq!(found.commands, made);
         let begin = "WINNER xfs:noatime: 1.3";
         let said = found.line();
         assert!(said.starts_with(begin), "{said}");
@@ -419,7 +413,7 @@ mod tests {
         let found = first(&asked(60, pair(150_000.0, 0.01)));
         let said = found.line();
         assert!(said.starts_with("EQUAL ext4 and xfs are equal within 5 % (60 blocks)"), "{said}");
-        assert_eq!(found.cure, None);
+        assert!(found.cure.is_none() && found.commands.is_empty(), "of equals none is advised");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
     panels::{Disturbed, Group, groups},
     phases, rows,
     summary::{raw_summary, spread},
-    verdict, wording,
+    wording,
 };
 
 fn no_io(group: &Group<'_>) -> Option<NoIo> {
@@ -61,8 +61,7 @@ pub fn findings(run: &RunRecord) -> Findings {
         absent: absent::cells(run),
         notices: notices(run, &groups, &panels),
         not_yet: not_yet::open_questions(run, &panels),
-        verdicts: verdict::verdicts(run, &groups, &panels, &noise, &answers),
-        endings: ending::endings(run, &panels, &answers, &missing),
+        endings: ending::endings(run, (&groups, &panels), &answers, &missing),
         answers,
         factors,
         panels,
@@ -127,7 +126,7 @@ mod tests {
         let mut run = fake_run(&FakeRun::default());
         run.trials.clear();
         let found = findings(&run);
-        assert!(found.panels.is_empty() && found.verdicts.is_empty());
+        assert!(found.panels.is_empty());
         assert!(found.notices.iter().any(|notice| notice.kind == "few-blocks"));
     }
 

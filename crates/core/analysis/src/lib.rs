@@ -30,7 +30,6 @@ pub mod stalls;
 pub mod steady;
 pub mod summary;
 pub mod trust;
-pub mod verdict;
 pub mod wording;
 
 pub use budget::ALPHA;

@@ -1,4 +1,5 @@
 use pickfs_record::{
+    Durability,
     plan::{Metric, Statistic, View},
     quantity::{counted, significant},
 };
@@ -20,6 +21,12 @@ pub fn metric_name(metric: &Metric) -> String {
         View::RawResponse => format!("{} {statistic} (raw response)", metric.op),
         View::Service => format!("{} {statistic}", metric.op),
     }
+}
+
+/// `survives a power loss`, without what it hangs on.
+pub fn survival(durability: Durability) -> String {
+    let text = durability.to_string();
+    text.split(',').next().unwrap_or(&text).to_string()
 }
 
 pub fn is_program_time(op: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What may be said of a run: statements that the statistics support, and the verdict.
+//! What may be said of a run: statements that the statistics support.
 //!
 //! `analysis` makes these, `report` prints them; neither adds a number of its own.
 //!
@@ -23,9 +23,6 @@ pub struct Findings {
     pub absent: Vec<Absent>,
     pub notices: Vec<Notice>,
     pub not_yet: Vec<NotYet>,
-    /// The answer in words, one paragraph per panel: those that carry a primary metric
-    /// first, then exploratory ones, which claim nothing.
-    pub verdicts: Vec<Verdict>,
     /// How the run ended in words, the first that the plan asks for first: one for each answer, one alone where a
     /// comparison was asked for and no answer could be had, none where nothing was to be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -268,19 +265,8 @@ pub struct NotYet {
     pub why: String,
 }
 
-/// The answer for one panel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Verdict {
-    pub panel: String,
-    /// Labels that are best, more than one when tied, none when nothing can be said.
-    pub best: Vec<String>,
-    pub sentences: Vec<String>,
-    pub conditions: Vec<String>,
-    pub commands: Vec<String>,
-}
-
 /// How a question of the plan ended, in words; every writer prints these and no others.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Ending {
     pub end: AnswerEnd,
     pub panel: String,
@@ -291,6 +277,12 @@ pub struct Ending {
     /// What would answer it, where there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cure: Option<Cure>,
+    /// Who is out by whom, and what a cold tier weighs, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// What makes and mounts the winner.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// A command that would give an answer.
@@ -343,7 +335,9 @@ pub struct Answer {
 }
 
 /// How a question ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerEnd {
     /// One row is the best.
@@ -351,6 +345,7 @@ pub enum AnswerEnd {
     /// Those that are left are equal within the margin.
     Equal,
     /// It is not decided.
+    #[default]
     NoAnswer,
 }
 

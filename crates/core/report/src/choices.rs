@@ -1,6 +1,6 @@
 //! What the plan asked and which candidate is best by it: a row for each metric, a column for each candidate.
 
-use pickfs_analysis::{phases::tier, verdict::best};
+use pickfs_analysis::{ending::best, phases::tier};
 use pickfs_record::{
     finding::{AnswerEnd, Comparison, Panel},
     plan::Metric,

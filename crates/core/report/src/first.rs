@@ -237,10 +237,8 @@ fn foot(subject: &Subject, screen: &Screen) -> Vec<(String, Text)> {
     let mut rows = Vec::new();
     let first = subject.findings.endings.first();
     let won = first.filter(|ending| ending.end == AnswerEnd::Winner);
-    let mut verdicts = subject.findings.verdicts.iter();
-    let made = won.and_then(|ending| verdicts.find(|verdict| verdict.panel == ending.panel));
-    if let Some(verdict) = made.filter(|verdict| !verdict.commands.is_empty()) {
-        rows.push(("make".into(), Role::Code.of(verdict.commands.join("; "))));
+    if let Some(ending) = won.filter(|ending| !ending.commands.is_empty()) {
+        rows.push(("make".into(), Role::Code.of(ending.commands.join("; "))));
     }
     rows.extend(screen.next.map(next_row));
     rows.extend(screen.report.map(|report| ("report".into(), report.into())));

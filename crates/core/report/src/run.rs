@@ -1,10 +1,7 @@
 //! A run in nodes: its answers, what was measured, the words, what is in doubt, then a section for each finding.
 
 use pickfs_analysis::articles::of_run;
-use pickfs_record::{
-    finding::{Ending, Verdict},
-    quantity::span_text,
-};
+use pickfs_record::{finding::Ending, quantity::span_text};
 
 use crate::{
     NextStep, Subject, articles, card, choices,
@@ -49,11 +46,12 @@ pub(crate) fn end(found: &Ending) -> Node {
 /// All that stands before the pictures, and all that stands behind them.
 pub(crate) fn sections(subject: &Subject, next: Option<&NextStep>) -> (Vec<Node>, Vec<Node>) {
     let section = |id, title: &str, nodes| Node::Section(id, title.into(), nodes);
+    let in_words = |nodes| section("verdict", "In words", nodes);
     let choices = choices::table(subject, usize::MAX).map(|table| vec![Node::Table(table)]);
     let before = [
         choices.map(|nodes| section("answer", "Answers", nodes)),
         Some(section("measured", "What was measured", measured(subject))),
-        Some(section("verdict", "In words", words(subject))),
+        Some(words(subject)).filter(|nodes| !nodes.is_empty()).map(in_words),
         doubts(subject, next).map(|doubts| section("doubts", "What is in doubt", vec![doubts])),
         Some(section("ranking", "Ranking", ranking::table::nodes(subject))),
         stalls::ledger::section(subject),
@@ -83,32 +81,23 @@ fn measured(subject: &Subject) -> Vec<Node> {
     [conditions].into_iter().chain(trust::nodes(subject)).collect()
 }
 
-/// What is said of each panel, with the commands that make the best, and why operations were slow.
+/// Who is out by whom in each answer, with the commands that make its winner, and why operations were slow.
 pub(crate) fn words(subject: &Subject) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut told: Vec<&Vec<String>> = Vec::new();
-    for verdict in &subject.findings.verdicts {
-        nodes.push(facts(verdict_rows(verdict)));
-        if !verdict.commands.is_empty() && !told.contains(&&verdict.commands) {
-            nodes.push(Node::Code(verdict.commands.join("\n")));
-            told.push(&verdict.commands);
+    for ending in &subject.findings.endings {
+        let name = if ending.panel.is_empty() { "details" } else { &ending.panel };
+        let rows: Vec<_> = under_one_name(name, ending.details.iter().map(Text::from)).collect();
+        nodes.extend((!rows.is_empty()).then_some(Node::Facts(rows)));
+        if !ending.commands.is_empty() && !told.contains(&&ending.commands) {
+            nodes.push(Node::Code(ending.commands.join("\n")));
+            told.push(&ending.commands);
         }
     }
     let slow = stalls::words::headlines(subject).into_iter().map(Text::from);
     let slow: Vec<_> = under_one_name("slow", slow).collect();
     nodes.extend((!slow.is_empty()).then_some(Node::Facts(slow)));
     nodes
-}
-
-fn verdict_rows(verdict: &Verdict) -> Vec<(String, Text)> {
-    let name = if verdict.panel.is_empty() { "details" } else { &verdict.panel };
-    let sentences = verdict.sentences.iter().map(Text::from);
-    let mut rows: Vec<_> = under_one_name(name, sentences).collect();
-    if !verdict.conditions.is_empty() {
-        let name = if verdict.best.is_empty() { "measured with" } else { "holds for" };
-        rows.push((name.into(), Role::Muted.of(format!("{}.", verdict.conditions.join("; ")))));
-    }
-    rows
 }
 
 /// What this run cannot tell, what is to be doubted, and what would tell more; nothing without any.

@@ -168,7 +168,9 @@ pub fn outcome_text(outcome: &Outcome) -> String {
 pub fn backing_text(backing: &BackingSpec) -> String {
     let size = |bytes: &u64| pickfs_record::quantity::bytes_text(*bytes);
     match backing {
-        BackingSpec::Loop { size_bytes, .. } => format!("loop image of {}", size(size_bytes)),
+        BackingSpec::Loop { size_bytes, .. } => {
+            format!("loop image of {} (relative, not absolute)", size(size_bytes))
+        }
         BackingSpec::Ram { size_bytes } => {
             format!("loop image of {} in RAM (relative, not absolute)", size(size_bytes))
         }

@@ -51,8 +51,8 @@ fn hostile_words_stay_words_everywhere() {
     findings.absent[0].reason = HOSTILE.into();
     findings.notices[0].text = HOSTILE.into();
     findings.not_yet[0].why = HOSTILE.into();
-    findings.verdicts[0].sentences.push(HOSTILE.into());
-    findings.verdicts[0].commands.push(HOSTILE.into());
+    findings.endings[0].details.push(HOSTILE.into());
+    findings.endings[0].commands.push(HOSTILE.into());
     let next = NextStep { command: HOSTILE.into(), duration_s: 1.0 };
     let page = html(&Subject::new(&run, &findings), Some(&next));
     assert!(page.contains("&lt;script&gt;alert(1)"));

@@ -65,7 +65,7 @@ fn three_blocks_say_that_nothing_is_called_different() {
     let run = fake_phased_run(&FakePhasedRun { blocks: 3, ..FakePhasedRun::column() });
     let wide = Screen { columns: 160, ..Screen::default() };
     let said = shown(&run, |subject| whole_screen(subject, &wide));
-    assert!(said.contains("nothing is claimed, 3 blocks decide none of it"), "{said}");
+    assert!(said.contains("3 blocks do not decide between"), "{said}");
     assert!(!said.contains('~'), "{said}");
     let tables = shown(&run, |subject| phase_tables(subject, 100, false));
     assert!(tables.contains("too few blocks for intervals"), "{tables}");

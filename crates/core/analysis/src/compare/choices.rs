@@ -6,12 +6,12 @@
 
 use pickfs_record::{
     Findings,
-    finding::{AnswerEnd, Comparison, Ending, Panel, Row, Verdict},
+    finding::{Answer, AnswerEnd, Comparison, Ending, Panel, Row},
 };
 use serde::Serialize;
 
 use super::Named;
-use crate::wording::list;
+use crate::{ending::best, wording::list};
 
 /// A choice of the earlier run, judged by the later one.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -50,76 +50,72 @@ pub struct ComparedTwice {
     pub now: Option<Comparison>,
 }
 
-/// The earlier run's choices by the later run; none of another workload.
+/// The earlier run's choices by the later run, one a panel; none of another workload.
 pub(super) fn judged(before: &Named<'_>, now: &Named<'_>) -> Vec<EarlierChoice> {
     if before.run.plan.workload != now.run.plan.workload {
         return Vec::new();
     }
-    let verdicts = before.findings.verdicts.iter().filter(|verdict| !verdict.best.is_empty());
-    verdicts.map(|verdict| choice(verdict, before.findings, now.findings)).collect()
+    let first = |panel: &Panel| before.findings.answers.iter().find(|a| a.panel == panel.title);
+    let chosen = before.findings.panels.iter().filter_map(|panel| Some((panel, first(panel)?)));
+    let chosen = chosen.filter(|(_, answer)| !best(answer).is_empty());
+    chosen.map(|(panel, answer)| choice(panel, answer, now.findings)).collect()
 }
 
-fn choice(verdict: &Verdict, before: &Findings, now: &Findings) -> EarlierChoice {
-    let later = now.verdicts.iter().find(|later| later.panel == verdict.panel);
-    let best = later.map(|later| later.best.clone()).unwrap_or_default();
-    let panels = (panel(before, &verdict.panel), panel(now, &verdict.panel));
-    let (standing, why) = match unsaid(verdict, later, panels, now) {
+fn choice(before: &Panel, answer: &Answer, findings: &Findings) -> EarlierChoice {
+    let now = findings.panels.iter().find(|panel| panel.title == before.title);
+    let same = |later: &&Answer| later.panel == answer.panel && later.metric == answer.metric;
+    let later = findings.answers.iter().find(same);
+    let (then, here) = (best(answer), later.map(best).unwrap_or_default());
+    let (standing, why) = match unsaid(&then, later, (before, now), findings) {
         Some(why) => (ChoiceStanding::CannotTell, why),
-        None => compared(&verdict.best, &best),
+        None => compared(&then, &here),
     };
     EarlierChoice {
-        panel: verdict.panel.clone(),
-        before: verdict.best.clone(),
-        now: best,
+        panel: before.title.clone(),
+        before: then,
+        now: here,
         standing,
         why,
-        comparisons: twice(panels),
+        comparisons: twice(before, now),
     }
 }
 
-fn panel<'f>(findings: &'f Findings, title: &str) -> Option<&'f Panel> {
-    findings.panels.iter().find(|panel| panel.title == title)
-}
-
-fn row<'p>(panel: Option<&'p Panel>, label: &str) -> Option<&'p Row> {
-    panel?.rows.iter().find(|row| row.label == label)
+fn row<'p>(panel: &'p Panel, label: &str) -> Option<&'p Row> {
+    panel.rows.iter().find(|row| row.label == label)
 }
 
 fn unsaid(
-    verdict: &Verdict,
-    later: Option<&Verdict>,
-    panels: (Option<&Panel>, Option<&Panel>),
-    now: &Findings,
+    best_then: &[String],
+    later: Option<&Answer>,
+    (before, now): (&Panel, Option<&Panel>),
+    findings: &Findings,
 ) -> Option<String> {
-    let Some(later) = later else {
-        return Some("it was not measured now".into());
-    };
-    for label in &verdict.best {
-        let (then, here) = (row(panels.0, label), row(panels.1, label));
-        match (then, here) {
-            (Some(then), Some(here)) if then.backing != here.backing => {
+    let Some(now) = now else { return Some("it was not measured now".into()) };
+    for label in best_then {
+        let (then, here) = (row(before, label), row(now, label));
+        match then.zip(here) {
+            Some((then, here)) if then.backing != here.backing => {
                 return Some(format!("then on {}, now on {}", then.backing, here.backing));
             }
             _ => {}
         }
         if here.is_none_or(|row| row.trials == 0) {
-            let absent = now.absent.iter().find(|absent| absent.label == *label);
+            let absent = findings.absent.iter().find(|absent| absent.label == *label);
             let why = absent.map(|absent| absent.reason.clone());
             let why = why.or_else(|| here.and_then(|row| row.failure.clone()));
             let why = why.unwrap_or_else(|| "it was not run".into());
             return Some(format!("{label} has no result now: {why}"));
         }
     }
-    let mut endings = now.endings.iter();
-    let is_here = |ending: &&Ending| ending.panel == verdict.panel || ending.panel.is_empty();
+    let mut endings = findings.endings.iter();
+    let is_here = |ending: &&Ending| ending.panel == now.title || ending.panel.is_empty();
     let open = endings.find(|e| e.end == AnswerEnd::NoAnswer && is_here(e)).map(Ending::line);
-    if later.best.is_empty() {
+    let Some(later) = later.filter(|later| !best(later).is_empty()) else {
         return Some(open.unwrap_or_else(|| "this run supports no choice".into()));
-    }
-    let mut answers = now.answers.iter().filter(|answer| answer.panel == verdict.panel);
-    let left = &answers.find(|answer| answer.end == AnswerEnd::NoAnswer)?.left;
-    let stays = verdict.best.iter().all(|label| left.contains(label));
-    open.filter(|_| stays && left.len() > verdict.best.len())
+    };
+    let stays = best_then.iter().all(|label| later.left.contains(label));
+    let is_wider = later.end == AnswerEnd::NoAnswer && later.left.len() > best_then.len();
+    open.filter(|_| stays && is_wider)
 }
 
 fn compared(before: &[String], now: &[String]) -> (ChoiceStanding, String) {
@@ -139,23 +135,16 @@ fn compared(before: &[String], now: &[String]) -> (ChoiceStanding, String) {
     (ChoiceStanding::Changed, format!("{} {} behind {} now", of(&lost), is(&lost), of(&best)))
 }
 
-fn twice(panels: (Option<&Panel>, Option<&Panel>)) -> Vec<ComparedTwice> {
-    let all = |panel: Option<&Panel>| {
-        let comparisons = panel.map(|panel| panel.comparisons.clone()).unwrap_or_default();
-        comparisons.into_iter().filter(|comparison| comparison.primary)
+fn twice(before: &Panel, now: Option<&Panel>) -> Vec<ComparedTwice> {
+    let same = |one: &Comparison, other: &&Comparison| {
+        other.primary
+            && other.metric == one.metric
+            && other.reference == one.reference
+            && other.other == one.other
     };
-    let later: Vec<Comparison> = all(panels.1).collect();
-    all(panels.0)
-        .map(|before| {
-            let same = |now: &&Comparison| {
-                now.metric == before.metric
-                    && now.reference == before.reference
-                    && now.other == before.other
-            };
-            let now = later.iter().find(same).cloned();
-            ComparedTwice { before, now }
-        })
-        .collect()
+    let later = |one: &Comparison| now?.comparisons.iter().find(|other| same(one, other)).cloned();
+    let planned = before.comparisons.iter().filter(|comparison| comparison.primary);
+    planned.map(|one| ComparedTwice { before: one.clone(), now: later(one) }).collect()
 }
 
 #[cfg(test)]

@@ -303,6 +303,6 @@ mod tests {
         let found = findings(&fake_phased_run(&ask));
         let titles: Vec<_> = found.panels.iter().map(|panel| panel.title.as_str()).collect();
         assert_eq!(titles, ["lanes=1", "lanes=64"]);
-        assert_eq!(found.verdicts.len(), 2);
+        assert!(titles.iter().all(|title| found.answers.iter().any(|a| a.panel == *title)));
     }
 }

@@ -1,5 +1,6 @@
 //! The ranking of a panel: values with their ranges, ratios where they are claimed, intervals beside them, notes.
 
+use pickfs_analysis::ending::best;
 use pickfs_record::{
     finding::{Panel, Row, Spread},
     plan::{Metric, Statistic},
@@ -95,9 +96,9 @@ struct Source<'t> {
 
 impl Source<'_> {
     fn kind(&self, row: &Row) -> RowKind {
-        let verdicts = &self.subject.findings.verdicts;
-        let best = verdicts.iter().find(|verdict| verdict.panel == self.panel.title);
-        match best.is_some_and(|verdict| verdict.best.contains(&row.label)) {
+        let mut answers = self.subject.findings.answers.iter();
+        let answer = answers.find(|answer| answer.panel == self.panel.title);
+        match answer.is_some_and(|answer| best(answer).contains(&row.label)) {
             _ if is_floor(row) => RowKind::Floor,
             true => RowKind::Best,
             false => RowKind::Plain,

@@ -2,12 +2,16 @@
 //! and among those that take the fewest bytes (within a twentieth). Several are a tie; none is a
 //! trade, and the choice is the reader's.
 
-use pickfs_record::{CandidateSpec, TrialRecord, quantity::significant};
+use pickfs_record::{
+    CandidateSpec, TrialRecord,
+    finding::{Answer, Panel, PhaseCell},
+    plan::Statistic,
+    quantity::significant,
+};
 
-use super::{Panelled, answered::best};
+use super::best;
 use crate::{
-    panels::{Disturbed, Member},
-    phases::rate_metric,
+    panels::{Disturbed, Group, Member},
     summary::median,
     wording::list,
 };
@@ -22,48 +26,34 @@ struct Weighed {
     disk_share: f64,
 }
 
-impl Panelled<'_> {
-    /// Both figures of each row and the choice; nothing where candidates do not differ in compression
-    /// or their bytes on disk are not known.
-    pub(super) fn cold_tier_weighed(&self) -> Option<String> {
-        let members = &self.group.members;
-        let mut asked = members.iter().map(|member| compression(&member.cell.candidate));
-        let first = asked.next()?;
-        asked.find(|other| *other != first)?;
-        let weighed: Vec<Weighed> =
-            members.iter().filter_map(|member| self.weigh(member)).collect();
-        if weighed.len() < 2 {
-            return None;
-        }
-        let rows: Vec<String> = weighed
-            .iter()
-            .map(|row| {
-                let (rate, share) = (significant(row.mb_per_s), significant(row.disk_share));
-                format!("{} {rate} MB/s and {share} bytes on disk a byte", row.label)
-            })
-            .collect();
-        let choice = choice(&self.fastest(), &smallest(&weighed));
-        Some(format!("Cold tier with bytes on disk: {}. {choice}", rows.join("; ")))
+/// Both figures of each row and the choice; nothing where candidates do not differ in compression
+/// or their bytes on disk are not known, and of other answers.
+pub(super) fn weighed(group: &Group<'_>, panel: &Panel, answer: &Answer) -> Option<String> {
+    let is_asked = answer.metric.op == COLD && answer.metric.statistic == Statistic::Rate;
+    let mut asked = group.members.iter().map(|member| compression(&member.cell.candidate));
+    let first = asked.next().filter(|_| is_asked)?;
+    asked.find(|other| *other != first)?;
+    let tier = panel.phases.iter().find(|row| row.phase == COLD)?;
+    let both = group.members.iter().zip(&tier.cells);
+    let rows: Vec<Weighed> = both.filter_map(|(member, cell)| weigh(member, cell)).collect();
+    if rows.len() < 2 {
+        return None;
     }
+    let said = rows.iter().map(|row| {
+        let (rate, share) = (significant(row.mb_per_s), significant(row.disk_share));
+        format!("{} {rate} MB/s and {share} bytes on disk a byte", row.label)
+    });
+    let said = said.collect::<Vec<_>>().join("; ");
+    let choice = choice(&best(answer), &smallest(&rows));
+    Some(format!("Cold tier with bytes on disk: {said}. {choice}"))
+}
 
-    fn weigh(&self, member: &Member<'_>) -> Option<Weighed> {
-        let trials = member.chosen(Disturbed::Kept);
-        let shares: Vec<f64> = trials.iter().filter_map(|trial| disk_share(trial)).collect();
-        let at = self.panel.rows.iter().position(|row| row.label == member.label)?;
-        let tier = self.panel.phases.iter().find(|row| row.phase == COLD)?;
-        let mb_per_s = tier.cells.get(at)?.rate.as_ref()?.median / 1e6;
-        let disk_share = (!shares.is_empty()).then(|| median(&shares))?;
-        Some(Weighed { label: member.label.clone(), mb_per_s, disk_share })
-    }
-
-    fn fastest(&self) -> Vec<String> {
-        let metric = rate_metric(COLD);
-        let planned = self
-            .metrics()
-            .into_iter()
-            .find(|known| known.op == metric.op && known.statistic == metric.statistic);
-        planned.and_then(|metric| self.answer(metric)).map(best).unwrap_or_default()
-    }
+fn weigh(member: &Member<'_>, cell: &PhaseCell) -> Option<Weighed> {
+    let trials = member.chosen(Disturbed::Kept);
+    let shares: Vec<f64> = trials.iter().filter_map(|trial| disk_share(trial)).collect();
+    let mb_per_s = cell.rate?.median / 1e6;
+    let disk_share = (!shares.is_empty()).then(|| median(&shares))?;
+    Some(Weighed { label: member.label.clone(), mb_per_s, disk_share })
 }
 
 /// What a candidate's options say about compression: `compress=zstd`, `compression=off`.
@@ -139,8 +129,10 @@ mod tests {
     }
 
     fn said(run: &RunRecord) -> Option<String> {
-        let sentences = findings(run).verdicts.remove(0).sentences;
-        sentences.into_iter().find(|said| said.starts_with("Cold tier with bytes on disk"))
+        let endings = findings(run).endings.into_iter();
+        endings
+            .flat_map(|ending| ending.details)
+            .find(|said| said.starts_with("Cold tier with bytes on disk"))
     }
 
     #[test]

@@ -1,6 +1,13 @@
-use pickfs_record::finding::{Answer, AnswerEnd, OutOf};
+use pickfs_record::{
+    RunRecord,
+    finding::{Answer, AnswerEnd, Ending, OutOf, Panel},
+};
 
-use crate::wording::{blocks_text, interval_text, metric_name, times};
+use super::{cold_disk, commands};
+use crate::{
+    panels::Group,
+    wording::{blocks_text, interval_text, list, metric_name, times},
+};
 
 /// Those that are left, where the blocks say anything.
 pub fn best(answer: &Answer) -> Vec<String> {
@@ -8,8 +15,31 @@ pub fn best(answer: &Answer) -> Vec<String> {
     if says { answer.left.clone() } else { Vec::new() }
 }
 
+/// `sync=none, append p50: WINNER xfs`, for a race that goes on.
+pub fn standing(answer: &Answer) -> String {
+    let metric = metric_name(&answer.metric);
+    let place = match answer.panel.as_str() {
+        "" => metric,
+        panel => format!("{panel}, {metric}"),
+    };
+    format!("{place}: {} {}", answer.end, list(&answer.left))
+}
+
+/// What is told beside the sentence of an answer: who is out by whom, what a cold tier weighs, and what makes and mounts
+/// the winner. What is open is no advice, and of equals none is.
+pub(super) fn told(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) -> Ending {
+    let weighed = both.and_then(|(group, panel)| cold_disk::weighed(group, panel, answer));
+    let won = both.filter(|_| answer.end == AnswerEnd::Winner);
+    let commands = won.map(|(group, _)| commands::of_best(run, group, &answer.left));
+    Ending {
+        details: story(answer).into_iter().chain(weighed).collect(),
+        commands: commands.unwrap_or_default(),
+        ..Ending::default()
+    }
+}
+
 /// `By durable p50 after 22 blocks: ext4 is slower than xfs by ...`; nothing where nobody is out.
-pub(super) fn sentence(answer: &Answer) -> Option<String> {
+fn story(answer: &Answer) -> Option<String> {
     let Answer { trials, trials_of_whole_blocks, .. } = answer;
     let out: Vec<String> = answer.out.iter().map(out).collect();
     let spared = match trials < trials_of_whole_blocks {
@@ -49,9 +79,9 @@ mod tests {
         let stop = StopRule::Decided { budget_s: 600.0, tie_margin: 0.05 };
         let ask = FakeRun { blocks, stop, candidates, ..FakeRun::default() };
         let found = crate::findings(&fake_run(&ask));
-        let verdict = found.verdicts.iter().find(|verdict| verdict.panel == "sync=fdatasync");
-        let verdict = verdict.expect("a primary metric");
-        (verdict.best.clone(), verdict.sentences.clone())
+        let answer = found.answers.iter().find(|answer| answer.panel == "sync=fdatasync");
+        let ending = found.endings.iter().find(|ending| ending.panel == "sync=fdatasync");
+        (super::best(answer.expect("asked")), ending.expect("asked").details.clone())
     }
 
     #[test]
@@ -80,5 +110,18 @@ mod tests {
         assert_eq!(best, ["ext4:noatime", "xfs:noatime"]);
         let begin = "By durable p50 after 12 blocks: btrfs is slower than ";
         assert!(sentences[0].starts_with(begin), "{}", sentences[0]);
+    }
+
+    #[test]
+    fn the_best_survives_what_the_reference_survives() {
+        let mut run = fake_run(&FakeRun { blocks: 8, ..FakeRun::default() });
+        for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "xfs:noatime") {
+            cell.durability = pickfs_record::Durability::Nothing;
+        }
+        let found = crate::findings(&run);
+        let found = found.endings.iter().find(|ending| ending.panel == "sync=fdatasync");
+        let said = &found.expect("asked").sentence;
+        assert!(said.starts_with("ext4:noatime: "), "{said}");
+        assert!(said.contains("sync=fdatasync, of what survives a power loss, on this"), "{said}");
     }
 }
