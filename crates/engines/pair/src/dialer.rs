@@ -1,31 +1,23 @@
 //! Beside the primary: a thread for each secondary that connects, greets, and brings it up to date from the store,
 //! so that the primary's own thread never waits for a connection or reads a file.
 
-use std::{
-    io::ErrorKind,
-    net::SocketAddr,
-    ops::ControlFlow,
-    path::PathBuf,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{
-            AtomicBool, AtomicU64,
-            Ordering::{Acquire, Relaxed},
-        },
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use crate::epoch::{Begin, Epoch, Position, end_of};
 use crate::error::{Error, Result};
-use crate::inbox::Inbox;
 use crate::link::Joined;
 use crate::store::{self, Kind, Read};
-use crate::tail::Tail;
 use crate::transport::{Connection, Transport};
-use crate::wire::{Frame, Greeting, Reason, Wants};
+use crate::wire::{Frame, Greeting, Inbox, Reason, Wants};
 
 /// From a failure to the next try.
 const RETRY: Duration = Duration::from_millis(50);
@@ -143,7 +135,7 @@ impl Dialing {
             Err(error) => error,
         };
         let pause = match &error {
-            Error::Io { .. } => RETRY,
+            Error::Io { source, .. } if source.kind() != ErrorKind::Other => RETRY,
             _ => RETRY_REFUSED,
         };
         self.answer.send(Answer::Failed(error)).ok()?;
@@ -164,10 +156,7 @@ impl Dialing {
         }
     }
 
-    pub(crate) fn failed(
-        &self,
-        verb: &'static str,
-    ) -> impl FnOnce(std::io::Error) -> Error + use<> {
+    fn failed(&self, verb: &'static str) -> impl FnOnce(std::io::Error) -> Error + use<> {
         Error::io(verb, self.peer)
     }
 
@@ -193,36 +182,19 @@ impl Dialing {
         Greeting { identity, epoch, node, last }
     }
 
-    pub(crate) fn say(&self, stream: &mut dyn Connection, frame: Frame<'_>) -> Result<()> {
-        let mut bytes = Vec::new();
-        frame.encode(&mut bytes);
-        stream.write_all(&bytes).map_err(self.failed("write to"))
+    fn say(&self, stream: &mut dyn Connection, frame: Frame<'_>) -> Result<()> {
+        frame.send(stream).map_err(self.failed("write to"))
     }
 
     fn answered(&self, stream: &mut dyn Connection, inbox: &mut Inbox) -> Result<Greeting> {
-        let peer = self.peer.to_string();
-        loop {
-            match inbox.next() {
-                Ok(Some(Frame::Join(theirs))) => return Ok(theirs),
-                Ok(Some(Frame::Refused { reason: Reason::Fenced | Reason::Primary, epoch }))
-                    if epoch > self.origin.epoch =>
-                {
-                    return Err(Error::Fenced { mine: self.origin.epoch, theirs: epoch, peer });
-                }
-                Ok(Some(Frame::Refused { reason, .. })) => {
-                    return Err(Error::Refused { peer, reason });
-                }
-                Ok(Some(_)) => {
-                    let found = "another frame";
-                    return Err(Error::Unexpected { peer, expected: "join", found });
-                }
-                Ok(None) => {}
-                Err(flaw) => return Err(Error::Wire { peer, flaw }),
+        let (mine, peer) = (self.origin.epoch, self.peer.to_string());
+        match inbox.wait(stream).map_err(self.failed("read from"))? {
+            Frame::Join(theirs) => Ok(theirs),
+            Frame::Refused { reason: Reason::Fenced | Reason::Primary, epoch } if epoch > mine => {
+                Err(Error::Fenced { mine, theirs: epoch, peer })
             }
-            match inbox.fill(stream) {
-                Ok(0) => return Err(self.failed("read from")(ErrorKind::UnexpectedEof.into())),
-                read => read.map_err(self.failed("read from"))?,
-            };
+            Frame::Refused { reason, .. } => Err(Error::Refused { peer, reason }),
+            _ => Err(Error::Unexpected { peer, expected: "join" }),
         }
     }
 
@@ -290,33 +262,110 @@ impl Dialing {
         joined.stream.write_all(chunk).map_err(self.failed("write to"))?;
         chunk.clear();
         self.wait_at_most(joined, None)?;
-        loop {
-            match joined.inbox.fill(&mut joined.stream) {
-                Ok(0) => return Err(self.failed("read from")(ErrorKind::UnexpectedEof.into())),
-                Ok(_) => self.take_acks(joined)?,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(error) => return Err(self.failed("read from")(error)),
-            }
-        }
+        while joined.hear(self.origin.epoch).map_err(self.failed("read from"))? {}
         self.wait_at_most(joined, Some(self.origin.timeout))
     }
 
     fn wait_at_most(&self, joined: &mut Joined, limit: Option<Duration>) -> Result<()> {
         joined.stream.wait_at_most(limit).map_err(self.failed("set up"))
     }
+}
 
-    fn take_acks(&self, joined: &mut Joined) -> Result<()> {
-        let peer = || self.peer.to_string();
-        while let Some(frame) =
-            joined.inbox.next().map_err(|flaw| Error::Wire { peer: peer(), flaw })?
-        {
-            let Frame::Ack { received, durable, .. } = frame else {
-                let found = "another frame";
-                return Err(Error::Unexpected { peer: peer(), expected: "ack", found });
-            };
-            joined.received = joined.received.max(received);
-            joined.durable = joined.durable.max(durable);
+// What a primary lost and its secondary has: the last messages of its own earlier reign, fetched when it starts again.
+//
+// That happens when it died between sending and journalling, or lost its page cache with the host. Only messages of
+// its own term are taken, before it has taken any new one, and only behind a message that both hold: two stores that
+// hold the same message of the same epoch hold the same before it, as an epoch has one writer.
+
+/// Bytes that are handed to the primary at a time.
+const TAIL_BYTES: usize = 1 << 20;
+const LOOK_EACH: Duration = Duration::from_millis(1);
+
+/// In order; the primary may have the first of them already.
+#[derive(Default)]
+pub(crate) struct Tail {
+    pub(crate) entries: Vec<(Position, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl Dialing {
+    /// Whether what they have and we lack may be the end of our own earlier reign.
+    fn may_fetch(&self, theirs: &Greeting) -> bool {
+        let (mine, last) = (self.origin.epoch, theirs.last);
+        let is_of_our_term = (last.epoch.term(), last.epoch.node()) == (mine.term(), mine.node());
+        let appended = self.origin.told.appended.load(Acquire);
+        let has_begun = appended > self.origin.told.inherited.load(Acquire);
+        is_of_our_term && last.epoch < mine && last.sequence > appended && !has_begun
+    }
+
+    /// Asks for it, hands it to the primary, and returns when that has it in its store.
+    fn fetch(
+        &self,
+        stream: &mut dyn Connection,
+        inbox: &mut Inbox,
+        theirs: &Greeting,
+    ) -> Result<()> {
+        let last = theirs.last.sequence;
+        // The one that both have is asked for too.
+        let mut next = self.origin.told.appended.load(Acquire).max(1);
+        self.say(stream, Frame::Fetch { from: next })?;
+        while next <= last {
+            let tail = self.piece(stream, inbox, &mut next, theirs)?;
+            let is_gone = self.answer.send(Answer::Tail(tail)).is_err();
+            if is_gone {
+                return Err(self.failed("fetch from")(ErrorKind::Interrupted.into()));
+            }
         }
-        Ok(())
+        self.until_taken(theirs)
+    }
+
+    fn piece(
+        &self,
+        stream: &mut dyn Connection,
+        inbox: &mut Inbox,
+        next: &mut u64,
+        theirs: &Greeting,
+    ) -> Result<Tail> {
+        let mut tail = Tail::default();
+        while *next <= theirs.last.sequence && tail.bytes < TAIL_BYTES {
+            match inbox.wait(stream).map_err(self.failed("fetch from"))? {
+                Frame::Entry { at, payload } if at.sequence == *next => {
+                    tail.bytes += payload.len();
+                    tail.entries.push((at, payload.to_vec()));
+                    *next += 1;
+                }
+                Frame::Ack { .. } => {}
+                Frame::Refused { reason: Reason::Gone, .. } => return Err(self.ahead(theirs)),
+                _ => {
+                    let expected = "the message that was asked for";
+                    return Err(Error::Unexpected { peer: self.peer.to_string(), expected });
+                }
+            }
+        }
+        Ok(tail)
+    }
+
+    /// The primary takes it on its own thread, piece by piece, or does not where it has gone on meanwhile.
+    fn until_taken(&self, theirs: &Greeting) -> Result<()> {
+        let (mut moved, mut taken) = (Instant::now(), 0);
+        loop {
+            let inherited = self.origin.told.inherited.load(Acquire);
+            if inherited >= theirs.last.sequence {
+                return Ok(());
+            }
+            if inherited > taken {
+                (moved, taken) = (Instant::now(), inherited);
+            }
+            if moved.elapsed() > self.origin.timeout {
+                return Err(self.ahead(theirs));
+            }
+            std::thread::sleep(LOOK_EACH);
+        }
+    }
+
+    fn ahead(&self, theirs: &Greeting) -> Error {
+        let Position { epoch, sequence } = theirs.last;
+        let ours = self.origin.told.appended.load(Acquire);
+        Error::Ahead { peer: self.peer.to_string(), epoch, theirs: sequence, ours }
     }
 }

@@ -1,24 +1,17 @@
 //! Who listens at the address of a primary: it takes no messages, and answers each hello with the epoch that is
 //! followed here. A hello of a later epoch means that this primary is over.
 
-use std::{
-    net::SocketAddr,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{
-            AtomicBool, AtomicU64,
-            Ordering::{Acquire, Release},
-        },
-    },
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use crate::epoch::Epoch;
 use crate::error::Result;
-use crate::inbox::Inbox;
 use crate::transport::{Connection, Door, Transport};
-use crate::wire::{Frame, Reason};
+use crate::wire::{Frame, Inbox, Reason};
 
 const LOOK_EACH: Duration = Duration::from_millis(20);
 const HELLO_WITHIN: Duration = Duration::from_millis(500);
@@ -81,19 +74,12 @@ fn keep(door: &mut dyn Door, shared: &Shared) {
 fn answer(mut stream: Box<dyn Connection>, peer: SocketAddr, shared: &Shared) -> Option<()> {
     stream.wait_at_most(Some(HELLO_WITHIN)).ok()?;
     let mut inbox = Inbox::new(256);
-    let theirs = loop {
-        match inbox.next().ok()? {
-            Some(Frame::Hello { greeting, .. }) => break greeting.epoch,
-            Some(_) => return None,
-            None => (inbox.fill(&mut stream).ok()? > 0).then_some(())?,
-        }
-    };
+    let Frame::Hello { greeting, .. } = inbox.wait(&mut stream).ok()? else { return None };
+    let theirs = greeting.epoch;
     let mine = Epoch::from_bits(shared.epoch.load(Acquire));
     if theirs > mine {
         let mut later = shared.later.lock().unwrap_or_else(PoisonError::into_inner);
         *later = Some((theirs, peer.to_string()));
     }
-    let mut bytes = Vec::new();
-    Frame::Refused { reason: Reason::Primary, epoch: mine }.encode(&mut bytes);
-    stream.write_all(&bytes).ok()
+    Frame::Refused { reason: Reason::Primary, epoch: mine }.send(&mut stream).ok()
 }

@@ -1,7 +1,8 @@
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use crate::epoch::Epoch;
-use crate::wire::{Flaw, Reason};
+use crate::wire::Reason;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -13,10 +14,8 @@ pub enum Error {
     Journal(#[from] pickfs_journal::Error),
     #[error("queue: {0}")]
     Queue(#[from] pickfs_queue::Error),
-    #[error("{peer}: {flaw}")]
-    Wire { peer: String, flaw: Flaw },
-    #[error("{peer} sent {found} where {expected} was due")]
-    Unexpected { peer: String, expected: &'static str, found: &'static str },
+    #[error("{peer} sent another frame where {expected} was due")]
+    Unexpected { peer: String, expected: &'static str },
     #[error("{}: {reason}; restore it from a copy, or begin with an empty directory", path.display())]
     State { path: PathBuf, reason: String },
     #[error("record {sequence} of {} is not of a pair: {reason}", path.display())]

@@ -1,4 +1,6 @@
-use std::{fmt, net::SocketAddr};
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::SocketAddr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -47,5 +49,27 @@ impl fmt::Display for Event {
             }
             Event::Restored { safe } => write!(f, "restored: copies of all up to message {safe}"),
         }
+    }
+}
+
+/// Kept until somebody asks; older ones are dropped.
+pub(crate) struct Events<T>(VecDeque<T>);
+
+const EVENTS_MAX: usize = 256;
+
+impl<T> Events<T> {
+    pub(crate) fn new() -> Events<T> {
+        Events(VecDeque::with_capacity(EVENTS_MAX))
+    }
+
+    pub(crate) fn note(&mut self, event: T) {
+        if self.0.len() == EVENTS_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(event);
+    }
+
+    pub(crate) fn next(&mut self) -> Option<T> {
+        self.0.pop_front()
     }
 }

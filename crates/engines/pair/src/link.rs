@@ -1,17 +1,14 @@
 //! A secondary that follows: frames go out, acknowledgements come in, and nothing ever waits.
 
-use std::{
-    io::{self, ErrorKind},
-    os::fd::BorrowedFd,
-    time::{Duration, Instant},
-};
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
 
 use crate::epoch::Epoch;
 use crate::gate::Seen;
-use crate::inbox::Inbox;
 use crate::outbox::{Outbox, Place};
 use crate::transport::Connection;
-use crate::wire::{Frame, SHORT_FRAME_BYTES_MAX};
+use crate::wire::{Frame, Inbox, SHORT_FRAME_BYTES_MAX};
 
 /// A connection over which both sides have agreed, and what is known of the other.
 pub(crate) struct Joined {
@@ -22,14 +19,38 @@ pub(crate) struct Joined {
     pub(crate) durable: u64,
 }
 
+impl Joined {
+    /// Takes acknowledgements; `false` where nothing came.
+    #[inline]
+    pub(crate) fn hear(&mut self, ours: Epoch) -> io::Result<bool> {
+        match self.inbox.fill(&mut self.stream) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(_) => {}
+            Err(error) if is_nothing(&error) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        while let Some(frame) = self.inbox.next().map_err(io::Error::other)? {
+            match frame {
+                Frame::Ack { epoch, received, durable } if epoch == ours => {
+                    self.received = self.received.max(received);
+                    self.durable = self.durable.max(durable);
+                }
+                other => return Err(io::Error::other(format!("{other:?} where an ack was due"))),
+            }
+        }
+        Ok(true)
+    }
+}
+
+pub(crate) fn is_nothing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
 pub(crate) struct Link {
-    stream: Box<dyn Connection>,
-    inbox: Inbox,
+    joined: Joined,
     epoch: Epoch,
     place: Place,
     beat: Vec<u8>,
-    received: u64,
-    durable: u64,
     heard: Instant,
     spoken: Instant,
 }
@@ -37,27 +58,17 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(mut joined: Joined, epoch: Epoch, place: Place) -> io::Result<Link> {
         joined.stream.wait_at_most(None)?;
-        let now = Instant::now();
-        Ok(Link {
-            stream: joined.stream,
-            inbox: joined.inbox,
-            epoch,
-            place,
-            beat: Vec::with_capacity(SHORT_FRAME_BYTES_MAX),
-            received: joined.received,
-            durable: joined.durable,
-            heard: now,
-            spoken: now,
-        })
+        let (beat, heard) = (Vec::with_capacity(SHORT_FRAME_BYTES_MAX), Instant::now());
+        Ok(Link { joined, epoch, place, beat, heard, spoken: heard })
     }
 
     pub(crate) fn seen(&self) -> Seen {
-        Seen { is_live: true, received: self.received, durable: self.durable }
+        Seen { is_live: true, received: self.joined.received, durable: self.joined.durable }
     }
 
     /// For poll(2), if there is such a thing.
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.stream.fd()
+        self.joined.stream.fd()
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -71,7 +82,7 @@ impl Link {
             return Ok(false);
         }
         while self.place < outbox.end() {
-            match self.stream.write_vectored(&outbox.from(self.place)) {
+            match self.joined.stream.write_vectored(&outbox.from(self.place)) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => self.place += count as u64,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -84,7 +95,7 @@ impl Link {
 
     fn send_beat(&mut self) -> io::Result<bool> {
         while !self.beat.is_empty() {
-            match self.stream.write(&self.beat) {
+            match self.joined.stream.write(&self.beat) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(count) => drop(self.beat.drain(..count)),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -95,30 +106,12 @@ impl Link {
         Ok(true)
     }
 
-    /// `true` if there were any.
     #[inline]
-    pub(crate) fn hear(&mut self) -> io::Result<bool> {
-        match self.inbox.fill(&mut self.stream) {
-            Ok(0) => Err(ErrorKind::UnexpectedEof.into()),
-            Ok(_) => self.take_acks(),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
-            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(false),
-            Err(error) => Err(error),
+    pub(crate) fn hear(&mut self) -> io::Result<()> {
+        if self.joined.hear(self.epoch)? {
+            self.heard = Instant::now();
         }
-    }
-
-    fn take_acks(&mut self) -> io::Result<bool> {
-        while let Some(frame) = self.inbox.next().map_err(io::Error::other)? {
-            match frame {
-                Frame::Ack { epoch, received, durable } if epoch == self.epoch => {
-                    self.received = self.received.max(received);
-                    self.durable = self.durable.max(durable);
-                }
-                other => return Err(io::Error::other(format!("{other:?} where an ack was due"))),
-            }
-        }
-        self.heard = Instant::now();
-        Ok(true)
+        Ok(())
     }
 
     /// Says that we live, if nothing else was said for a quarter of the time-out; finds the other one dead where

@@ -6,19 +6,11 @@
 //! to all secondaries, then writes and syncs the local store while the messages travel, then takes
 //! acknowledgements. What was appended during one poll goes out together in the next.
 
-mod birth;
-mod inheriting;
-
-pub use birth::promote;
-pub(crate) use birth::promote_node;
-
-use std::{
-    collections::VecDeque,
-    net::SocketAddr,
-    ops::ControlFlow,
-    sync::{Arc, atomic::Ordering::Release},
-    time::{Duration, Instant},
-};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -26,7 +18,7 @@ use crate::dialer::{Answer, Dialer, Told};
 use crate::doorkeeper::Doorkeeper;
 use crate::epoch::{Begin, Epoch, Position};
 use crate::error::{Error, Result};
-use crate::event::Event;
+use crate::event::{Event, Events};
 use crate::gate::{Gate, Seen, Turned};
 use crate::link::{Joined, Link};
 use crate::options::{Degree, PrimaryOptions, Waiting};
@@ -35,6 +27,12 @@ use crate::state::{NodeDir, State};
 use crate::store::{Read, Store, read};
 use crate::transport::LOOK_AGAIN;
 use crate::wire::{ENTRY_HEAD_BYTES, FRAME_BYTES_MAX, Frame, HEAD_BYTES};
+
+pub use birth::promote;
+pub(crate) use birth::promote_node;
+
+mod birth;
+mod inheriting;
 
 /// [`Primary::is_safe`] says whether it is safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,8 +54,6 @@ pub struct Status {
     pub is_degraded: bool,
 }
 
-/// Events that are kept until somebody asks; older ones are dropped.
-const EVENTS_MAX: usize = 256;
 const CHORES_EACH: Duration = Duration::from_millis(1);
 
 struct Seat {
@@ -86,7 +82,7 @@ pub struct Primary {
     begun: Vec<Begin>,
     seats: Vec<Seat>,
     gate: Gate,
-    events: VecDeque<Event>,
+    events: Events<Event>,
     told: Arc<Told>,
     doorkeeper: Option<Doorkeeper>,
     chores_at: Instant,
@@ -210,8 +206,8 @@ impl Primary {
         let seats = self.seats.iter().map(Seat::seen);
         match self.gate.look(self.appended, self.local, seats) {
             None => {}
-            Some(Turned::Degraded) => self.note(Event::Degraded { safe: self.gate.safe() }),
-            Some(Turned::Restored) => self.note(Event::Restored { safe: self.gate.safe() }),
+            Some(Turned::Degraded) => self.events.note(Event::Degraded { safe: self.gate.safe() }),
+            Some(Turned::Restored) => self.events.note(Event::Restored { safe: self.gate.safe() }),
         }
     }
 
@@ -331,7 +327,7 @@ impl Primary {
                 let seat = &mut self.seats[at];
                 seat.link = Some(link);
                 seat.absent.clear();
-                self.note(Event::Joined { peer, next });
+                self.events.note(Event::Joined { peer, next });
             }
             Err(error) => self.lose(at, error.to_string()),
         }
@@ -344,7 +340,7 @@ impl Primary {
         }
         seat.dialer.dial();
         let peer = seat.peer;
-        self.note(Event::Lost { peer, reason });
+        self.events.note(Event::Lost { peer, reason });
     }
 
     fn miss(&mut self, at: usize, error: Error) {
@@ -352,7 +348,7 @@ impl Primary {
         let (peer, reason) = (seat.peer, error.to_string());
         if seat.absent != reason {
             seat.absent.clone_from(&reason);
-            self.note(Event::Absent { peer, reason });
+            self.events.note(Event::Absent { peer, reason });
         }
         if let Error::Fenced { theirs, peer, .. } = error {
             self.fence(theirs, peer);
@@ -370,20 +366,13 @@ impl Primary {
             // It stays fenced while it lives, and would be told again.
             let address = self.seats.first().map(|seat| seat.peer);
             if let Some(peer) = address {
-                self.note(Event::Absent { peer, reason: error.to_string() });
+                self.events.note(Event::Absent { peer, reason: error.to_string() });
             }
         }
     }
 
-    fn note(&mut self, event: Event) {
-        if self.events.len() == EVENTS_MAX {
-            self.events.pop_front();
-        }
-        self.events.push_back(event);
-    }
-
     pub fn next_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     pub fn status(&self) -> Status {

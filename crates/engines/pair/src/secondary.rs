@@ -4,42 +4,34 @@
 //! [`crate::request_promotion`] from another process of the same host. Whom it follows is a promise, and on the disk
 //! before the first answer: a primary of an earlier epoch is refused from then on.
 
-mod following;
-mod greeting;
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use std::{
-    collections::VecDeque,
-    fmt,
-    net::SocketAddr,
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    thread::{self, JoinHandle},
-    time::{Duration, Instant},
-};
-
+use following::{Following, Heard, Knocking};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::doorkeeper::Doorkeeper;
 use crate::epoch::{Epoch, Position};
 use crate::error::{Error, Result};
+use crate::event::Events;
 use crate::options::{OnDiverged, PrimaryOptions, SecondaryOptions, Waiting};
 use crate::primary::{Primary, promote_node};
-use crate::promotion;
-use crate::state::{NodeDir, State};
+use crate::state::{self, NodeDir, State};
 use crate::store::Store;
 use crate::transport::{Door, LOOK_AGAIN};
 use crate::wire::Reason;
 
-use following::{Following, Heard};
-use greeting::Knocking;
+mod following;
 
 const CHORES_EACH: Duration = Duration::from_millis(5);
 /// Polls between two looks at the clock while it spins.
 const SPINS: u32 = 256;
-const EVENTS_MAX: usize = 256;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
@@ -104,7 +96,7 @@ pub struct Secondary {
     following: Option<Following>,
     durable: u64,
     chores_at: Instant,
-    events: VecDeque<Followed>,
+    events: Events<Followed>,
 }
 
 impl Secondary {
@@ -128,7 +120,7 @@ impl Secondary {
             following: None,
             durable,
             chores_at: Instant::now(),
-            events: VecDeque::new(),
+            events: Events::new(),
         })
     }
 
@@ -163,7 +155,7 @@ impl Secondary {
                 self.drain()?;
                 return Ok(Ended::Stopped);
             }
-            if promotion::is_asked(self.node.dir()) {
+            if state::is_asked(self.node.dir()) {
                 return Ok(Ended::PromotionAsked);
             }
         }
@@ -227,7 +219,7 @@ impl Secondary {
 
     fn lose(&mut self, reason: String) {
         self.following = None;
-        self.note(Followed::Ended { reason });
+        self.events.note(Followed::Ended { reason });
     }
 
     fn refused(&mut self, reason: Reason) -> Result<()> {
@@ -247,7 +239,7 @@ impl Secondary {
         self.store = Store::open(&from, &self.options.store)?;
         self.durable = 0;
         self.node.keep(State { history: Vec::new(), ..self.node.state.clone() })?;
-        self.note(Followed::SetAside { path, last });
+        self.events.note(Followed::SetAside { path, last });
         Ok(())
     }
 
@@ -260,15 +252,8 @@ impl Secondary {
         self.store.idle()
     }
 
-    fn note(&mut self, event: Followed) {
-        if self.events.len() == EVENTS_MAX {
-            self.events.pop_front();
-        }
-        self.events.push_back(event);
-    }
-
     pub fn next_event(&mut self) -> Option<Followed> {
-        self.events.pop_front()
+        self.events.next()
     }
 
     pub fn status(&self) -> SecondaryStatus {
@@ -293,7 +278,7 @@ impl Secondary {
         options.validate()?;
         self.drain()?;
         promote_node(&mut self.node)?;
-        promotion::done(self.node.dir());
+        state::promotion_is_done(self.node.dir());
         let options = PrimaryOptions {
             dir: self.options.dir.clone(),
             node: self.options.node,

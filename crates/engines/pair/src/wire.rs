@@ -20,6 +20,8 @@
 //! encoded once. A frame is never longer than [`FRAME_BYTES_MAX`]; a longer one, and anything else that is not
 //! as above, ends the connection with a [`Flaw`].
 
+use std::io::{self, Read, Write};
+
 use crate::epoch::{Epoch, Position};
 
 /// `pkr` and the format.
@@ -166,6 +168,12 @@ impl Frame<'_> {
         };
         seal(&mut bytes[start..], kind);
     }
+
+    pub(crate) fn send(&self, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.encode(&mut bytes);
+        to.write_all(&bytes)
+    }
 }
 
 fn seal(frame: &mut [u8], kind: u32) {
@@ -285,4 +293,60 @@ fn word64(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
     u64::from_le_bytes(word)
+}
+
+// What has come from a socket and is not yet taken: whole frames are handed out where they stand.
+
+/// It grows up to the longest frame.
+pub(crate) struct Inbox {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Inbox {
+    pub(crate) fn new(capacity_bytes: usize) -> Inbox {
+        Inbox { bytes: vec![0; capacity_bytes], start: 0, end: 0 }
+    }
+
+    /// Once; gives the number of bytes, 0 at the end of the stream.
+    pub(crate) fn fill(&mut self, source: &mut (impl Read + ?Sized)) -> io::Result<usize> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        } else if self.end == self.bytes.len() {
+            self.make_room();
+        }
+        let count = source.read(&mut self.bytes[self.end..])?;
+        self.end += count;
+        Ok(count)
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        } else {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
+    }
+
+    /// Waits for a whole frame as long as the source does; anything else that comes is an error.
+    pub(crate) fn wait(&mut self, source: &mut (impl Read + ?Sized)) -> io::Result<Frame<'_>> {
+        while parse(&self.bytes[self.start..self.end]).map_err(io::Error::other)?.is_none() {
+            if self.fill(source)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        self.next().map_err(io::Error::other)?.ok_or(io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// `None`: no whole frame has come.
+    pub(crate) fn next(&mut self) -> Result<Option<Frame<'_>>, Flaw> {
+        let Some((frame, length)) = parse(&self.bytes[self.start..self.end])? else {
+            return Ok(None);
+        };
+        self.start += length;
+        Ok(Some(frame))
+    }
 }

@@ -1,19 +1,18 @@
 //! How a primary begins: only as the first of its pair, in its own place again, or promoted.
 
-use std::{
-    collections::VecDeque,
-    hash::{BuildHasher, RandomState},
-    net::SocketAddr,
-    path::Path,
-    sync::{Arc, atomic::Ordering::Release},
-    time::Instant,
-};
+use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Release;
+use std::time::Instant;
 
-use super::{EVENTS_MAX, Primary, Seat, payload_bytes_max};
+use super::{Primary, Seat, payload_bytes_max};
 use crate::dialer::{Dialer, Origin, Told};
 use crate::doorkeeper::Doorkeeper;
 use crate::epoch::{Begin, Epoch};
 use crate::error::{Error, Result};
+use crate::event::Events;
 use crate::gate::{Gate, Seen};
 use crate::options::{Degree, PrimaryOptions};
 use crate::outbox::Outbox;
@@ -69,7 +68,7 @@ impl Primary {
             inherited: last.sequence,
             joined: None,
             begun: Vec::new(),
-            events: VecDeque::with_capacity(EVENTS_MAX),
+            events: Events::new(),
             doorkeeper: listening,
             chores_at: Instant::now(),
             fenced: None,

@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering::Release;
 
 use super::Primary;
+use crate::dialer::Tail;
 use crate::epoch::Begin;
 use crate::error::Result;
 use crate::event::Event;
 use crate::outbox::Outbox;
-use crate::tail::Tail;
 
 impl Primary {
     /// Takes messages of an earlier reign, as long as this one has none of its own. Where they do not follow what is
@@ -65,7 +65,7 @@ impl Primary {
             }
         }
         let peer = self.seats[seat].peer;
-        self.note(Event::Inherited { peer, from, through: last });
+        self.events.note(Event::Inherited { peer, from, through: last });
         Ok(())
     }
 

@@ -1,9 +1,7 @@
-use std::{
-    io::{self, IoSlice, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
-    os::fd::{AsFd, BorrowedFd},
-    time::Duration,
-};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 
 use super::{Connection, Door};
 
@@ -15,11 +13,10 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<Box<dyn Door>> {
 }
 
 pub(super) fn connect(address: SocketAddr, limit: Duration) -> io::Result<Box<dyn Connection>> {
-    let stream = TcpStream::connect_timeout(&address, limit)?;
+    let mut stream = TcpStream::connect_timeout(&address, limit)?;
     stream.set_nodelay(true)?;
-    let mut connection = TcpConnection { stream };
-    connection.wait_at_most(Some(limit))?;
-    Ok(Box::new(connection))
+    stream.wait_at_most(Some(limit))?;
+    Ok(Box::new(stream))
 }
 
 struct TcpDoor {
@@ -36,7 +33,7 @@ impl Door for TcpDoor {
         let (stream, peer) = self.listener.accept().ok()?;
         stream.set_nodelay(true).ok()?;
         stream.set_nonblocking(true).ok()?;
-        Some((Box::new(TcpConnection { stream }), peer))
+        Some((Box::new(stream), peer))
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {
@@ -44,44 +41,17 @@ impl Door for TcpDoor {
     }
 }
 
-struct TcpConnection {
-    stream: TcpStream,
-}
-
-impl Connection for TcpConnection {
+impl Connection for TcpStream {
     fn wait_at_most(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.stream.set_nonblocking(limit.is_none())?;
+        self.set_nonblocking(limit.is_none())?;
         if limit.is_some() {
-            self.stream.set_read_timeout(limit)?;
-            self.stream.set_write_timeout(limit)?;
+            self.set_read_timeout(limit)?;
+            self.set_write_timeout(limit)?;
         }
         Ok(())
     }
 
     fn fd(&self) -> Option<BorrowedFd<'_>> {
-        Some(self.stream.as_fd())
-    }
-}
-
-impl Read for TcpConnection {
-    #[inline]
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.stream.read(bytes)
-    }
-}
-
-impl Write for TcpConnection {
-    #[inline]
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
-    }
-
-    #[inline]
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.stream.write_vectored(parts)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        Some(self.as_fd())
     }
 }
