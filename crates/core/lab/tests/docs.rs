@@ -129,10 +129,10 @@ fn the_knobs_are_listed() {
     let mut table = String::from("| knob | what it does | values | reaches |\n|---|---|---|---|\n");
     for knob in KNOBS {
         let reach = match knob.reach {
-            Reach::Scratch => "the candidate's device or mount",
-            Reach::Machine => "every program of the machine",
-            Reach::Worker => "the measuring processes",
-            Reach::Kernel => "the trial: its whole kernel is another one",
+            Reach::Scratch => "the candidate",
+            Reach::Machine => "the machine",
+            Reach::Worker => "the worker",
+            Reach::Kernel => "the kernel",
         };
         let (name, doc, values) = (knob.name, knob.doc, knob.values_text());
         writeln!(table, "| `{name}` | {doc} | {values} | {reach} |").expect("a line");
