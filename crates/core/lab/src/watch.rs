@@ -29,7 +29,7 @@ impl Watch {
             window,
             measuring,
             under,
-            page: LivePage::create().ok().map(Rc::new),
+            page: LivePage::zeros().ok().map(Rc::new),
             meter: None,
             told: None,
             doing: "measure".into(),

@@ -12,12 +12,10 @@
 //! and can tell those that were written over before it came.
 
 use std::io;
-use std::process::Command;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::shared_memory::SharedMemory;
+use crate::shared_memory::{Kind, Shared};
 
-const SLOW_LAPS_FD: &str = "PICKFS_SLOW_LAPS_FD";
 const THRESHOLD: usize = 0;
 const WRITTEN: usize = 1;
 const NAMED: usize = 2;
@@ -27,7 +25,6 @@ const NAME_WORDS: usize = 8;
 const SLOTS_AT: usize = NAMES_AT + NAMES_MAX * NAME_WORDS;
 const SLOT_WORDS: usize = 6;
 const SLOTS: usize = 16_384;
-const BYTES: usize = (SLOTS_AT + SLOTS * SLOT_WORDS) * 8;
 
 /// Times are on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,27 +39,25 @@ pub struct SlowLap {
     pub offset_bytes: u64,
 }
 
+pub type SlowLaps = Shared<Slow>;
+
 #[derive(Debug)]
-pub struct SlowLaps(SharedMemory);
+pub enum Slow {}
 
-impl SlowLaps {
+impl Kind for Slow {
+    const VARIABLE: &'static str = "PICKFS_SLOW_LAPS_FD";
+    const WORDS: usize = SLOTS_AT + SLOTS * SLOT_WORDS;
+}
+
+impl Shared<Slow> {
     pub fn create(above_ns: u64) -> io::Result<Self> {
-        let memory = SharedMemory::create("pickfs-slow-laps", BYTES)?;
-        memory.word(THRESHOLD).store(above_ns, Relaxed);
-        Ok(SlowLaps(memory))
-    }
-
-    /// Call it once: it takes over the descriptor.
-    pub fn inherited() -> io::Result<Option<Self>> {
-        Ok(SharedMemory::inherited(SLOW_LAPS_FD, BYTES)?.map(Self))
-    }
-
-    pub fn hand_to(&self, command: &mut Command) {
-        self.0.hand_to(SLOW_LAPS_FD, command);
+        let laps = Self::zeros()?;
+        laps.word(THRESHOLD).store(above_ns, Relaxed);
+        Ok(laps)
     }
 
     pub fn above_ns(&self) -> u64 {
-        self.0.word(THRESHOLD).load(Relaxed)
+        self.word(THRESHOLD).load(Relaxed)
     }
 
     /// The number of an operation's name; the first 63 bytes count. Several numbers may stand for
@@ -72,14 +67,14 @@ impl SlowLaps {
         if let Some(op) = known {
             return op;
         }
-        let op = self.0.word(NAMED).fetch_add(1, Relaxed).min(NAMES_MAX as u64 - 1) as usize;
+        let op = self.word(NAMED).fetch_add(1, Relaxed).min(NAMES_MAX as u64 - 1) as usize;
         let name = if op + 1 == NAMES_MAX { "others" } else { name };
         let mut bytes = [0; NAME_WORDS * 8];
         let length = name.len().min(bytes.len() - 1);
         bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
         for (index, word) in bytes.chunks_exact(8).enumerate() {
             let word = u64::from_ne_bytes(word.try_into().expect("eight bytes"));
-            self.0.word(NAMES_AT + op * NAME_WORDS + index).store(word, Release);
+            self.word(NAMES_AT + op * NAME_WORDS + index).store(word, Release);
         }
         op as u32
     }
@@ -89,7 +84,7 @@ impl SlowLaps {
             return None;
         }
         let at = NAMES_AT + op as usize * NAME_WORDS;
-        let words = (at..at + NAME_WORDS).map(|index| self.0.word(index).load(Acquire));
+        let words = (at..at + NAME_WORDS).map(|index| self.word(index).load(Acquire));
         let bytes: Vec<u8> =
             words.flat_map(u64::to_ne_bytes).take_while(|byte| *byte != 0).collect();
         (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into_owned())
@@ -97,40 +92,40 @@ impl SlowLaps {
 
     /// No system call, no lock.
     pub fn push(&self, lap: &SlowLap) {
-        let number = self.0.word(WRITTEN).fetch_add(1, Relaxed);
+        let number = self.word(WRITTEN).fetch_add(1, Relaxed);
         let at = slot(number);
-        self.0.word(at).store(0, Release);
-        self.0.word(at + 1).store(u64::from(lap.op) << 32 | u64::from(lap.thread_id), Relaxed);
-        self.0.word(at + 2).store(lap.start_ns, Relaxed);
-        self.0.word(at + 3).store(lap.end_ns, Relaxed);
-        self.0.word(at + 4).store(lap.offset_bytes, Relaxed);
-        self.0.word(at).store(number + 1, Release);
+        self.word(at).store(0, Release);
+        self.word(at + 1).store(u64::from(lap.op) << 32 | u64::from(lap.thread_id), Relaxed);
+        self.word(at + 2).store(lap.start_ns, Relaxed);
+        self.word(at + 3).store(lap.end_ns, Relaxed);
+        self.word(at + 4).store(lap.offset_bytes, Relaxed);
+        self.word(at).store(number + 1, Release);
     }
 
     /// The lap after the first `read` ones, and how many before it were written over unread. `read`
     /// moves on.
     pub fn take(&self, read: &mut u64) -> (Option<SlowLap>, u64) {
-        let written = self.0.word(WRITTEN).load(Acquire);
+        let written = self.word(WRITTEN).load(Acquire);
         let missed = written.saturating_sub(*read + SLOTS as u64);
         *read += missed;
         if *read >= written {
             return (None, missed);
         }
         let at = slot(*read);
-        if self.0.word(at).load(Acquire) != *read + 1 {
+        if self.word(at).load(Acquire) != *read + 1 {
             // It is being written, or has just been written over: the next look tells.
             return (None, missed);
         }
-        let both = self.0.word(at + 1).load(Relaxed);
+        let both = self.word(at + 1).load(Relaxed);
         let lap = SlowLap {
             op: (both >> 32) as u32,
             thread_id: both as u32,
-            start_ns: self.0.word(at + 2).load(Relaxed),
-            end_ns: self.0.word(at + 3).load(Relaxed),
-            offset_bytes: self.0.word(at + 4).load(Relaxed),
+            start_ns: self.word(at + 2).load(Relaxed),
+            end_ns: self.word(at + 3).load(Relaxed),
+            offset_bytes: self.word(at + 4).load(Relaxed),
         };
         *read += 1;
-        match self.0.word(at).load(Acquire) == *read {
+        match self.word(at).load(Acquire) == *read {
             true => (Some(lap), missed),
             false => (None, missed + 1),
         }

@@ -5,12 +5,10 @@
 //! never a deadlock.
 #![allow(unsafe_code)]
 
-use crate::shared_memory::{PAGE_BYTES, SharedMemory};
+use crate::shared_memory::{Kind, Shared};
 use std::io;
-use std::process::Command;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
-const STARTING_GATE_FD: &str = "PICKFS_STARTING_GATE_FD";
 const PROCESSES: usize = 0;
 const ARRIVED: usize = 1;
 const ROUND: usize = 2;
@@ -20,40 +18,30 @@ const LOOK_EACH_MS: i64 = 200;
 
 pub const BROKEN_TEXT: &str = "another lane of the trial has failed";
 
-#[derive(Debug)]
-pub struct StartingGate(SharedMemory);
+pub type StartingGate = Shared<Gate>;
 
-impl StartingGate {
+#[derive(Debug)]
+pub enum Gate {}
+
+impl Kind for Gate {
+    const VARIABLE: &'static str = "PICKFS_STARTING_GATE_FD";
+    const WORDS: usize = 512;
+}
+
+impl Shared<Gate> {
     /// At least one process.
     pub fn create(processes: u32) -> io::Result<Self> {
-        let page = SharedMemory::create("pickfs-gate", PAGE_BYTES)?;
-        page.word(PROCESSES).store(u64::from(processes.max(1)), Release);
-        Ok(Self(page))
-    }
-
-    /// Call it once: it takes over the descriptor.
-    pub fn inherited() -> io::Result<Option<Self>> {
-        let page = SharedMemory::inherited(STARTING_GATE_FD, PAGE_BYTES)?;
-        match page {
-            Some(page) if page.word(PROCESSES).load(Acquire) == 0 => {
-                let text = format!("{STARTING_GATE_FD} names a page that is no gate");
-                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
-            }
-            page => Ok(page.map(Self)),
-        }
-    }
-
-    /// The gate must live until the child is spawned.
-    pub fn hand_to(&self, command: &mut Command) {
-        self.0.hand_to(STARTING_GATE_FD, command);
+        let gate = Self::zeros()?;
+        gate.word(PROCESSES).store(u64::from(processes.max(1)), Release);
+        Ok(gate)
     }
 
     /// Fails with [`io::ErrorKind::BrokenPipe`] when one of them has broken the gate.
     pub fn pass(&self) -> io::Result<()> {
-        let round = self.0.word(ROUND);
+        let round = self.word(ROUND);
         let mine = round.load(Acquire);
-        if self.0.word(ARRIVED).fetch_add(1, AcqRel) + 1 == self.0.word(PROCESSES).load(Relaxed) {
-            self.0.word(ARRIVED).store(0, Release);
+        if self.word(ARRIVED).fetch_add(1, AcqRel) + 1 == self.word(PROCESSES).load(Relaxed) {
+            self.word(ARRIVED).store(0, Release);
             round.fetch_add(1, AcqRel);
             self.wake_all();
         }
@@ -67,16 +55,16 @@ impl StartingGate {
     }
 
     pub fn break_open(&self) {
-        self.0.word(BROKEN).store(1, Release);
+        self.word(BROKEN).store(1, Release);
         self.wake_all();
     }
 
     pub fn is_broken(&self) -> bool {
-        self.0.word(BROKEN).load(Acquire) != 0
+        self.word(BROKEN).load(Acquire) != 0
     }
 
     fn futex(&self) -> *mut u32 {
-        let word = std::ptr::from_ref(self.0.word(ROUND)).cast_mut().cast::<u32>();
+        let word = std::ptr::from_ref(self.word(ROUND)).cast_mut().cast::<u32>();
         // The low half of the word, wherever this machine keeps it.
         if cfg!(target_endian = "big") { word.wrapping_add(1) } else { word }
     }

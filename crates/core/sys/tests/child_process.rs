@@ -51,12 +51,14 @@ fn touch_a_cut_file(path: &str) {
 }
 
 fn the_parent_sees_what_the_child_stores() {
-    let page = LivePage::create().unwrap();
+    let page = LivePage::zeros().unwrap();
     let mut child = own(&["store"]);
     page.hand_to(&mut child);
     assert!(child.status().unwrap().success());
     assert_eq!(page.get(LiveCounter::LapsDone), 4711);
     assert_eq!(page.get(LiveCounter::LatencyNsMax), 99);
+    assert_eq!(page.get(LiveCounter::SeenAtNs), 0);
+    assert!(LivePage::inherited().unwrap().is_none());
 }
 
 fn a_wrong_descriptor_is_refused() {

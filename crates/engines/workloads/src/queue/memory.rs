@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use pickfs_sys::shared_words::SharedWords;
+use pickfs_sys::shared_memory::{Kind, Shared};
 use pickfs_workload::fault::Fault;
 
 /// Bytes of the ring: more than the caches hold, as in a queue.
@@ -23,7 +23,14 @@ const RING_WORDS: usize = 8 << 20;
 const HEAD_WORDS: usize = 16;
 
 /// One message in the ring: its length in bytes plus one, then its words.
-pub(super) struct Ring(SharedWords);
+pub(super) struct Ring(Shared<RingWords>);
+
+struct RingWords;
+
+impl Kind for RingWords {
+    const VARIABLE: &'static str = "PICKFS_RING_FD";
+    const WORDS: usize = HEAD_WORDS + RING_WORDS;
+}
 
 pub(super) struct MemoryWriter {
     ring: Arc<Ring>,
@@ -40,7 +47,7 @@ pub(super) struct MemoryReader {
 
 impl Ring {
     pub(super) fn create() -> Result<Arc<Ring>, Fault> {
-        let words = SharedWords::create(HEAD_WORDS + RING_WORDS);
+        let words = Shared::zeros();
         let ring = Ring(words.map_err(Fault::io("make", "memory for two processes"))?);
         // New memory is not there before it is written.
         (0..RING_WORDS as u64).for_each(|at| ring.word(at).store(0, Relaxed));
@@ -49,7 +56,7 @@ impl Ring {
 
     /// In the reader's process: the one that it was handed.
     pub(super) fn inherited() -> Result<Arc<Ring>, Fault> {
-        let words = SharedWords::inherited(HEAD_WORDS + RING_WORDS);
+        let words = Shared::inherited();
         let words = words.map_err(Fault::io("map", "memory of two processes"))?;
         let missing = || Fault::Failed { reason: "no ring was handed to the reader".into() };
         let ring = Ring(words.ok_or_else(missing)?);
