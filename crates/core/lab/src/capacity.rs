@@ -237,10 +237,6 @@ mod tests {
     }
 
     impl Work for Stalling {
-        fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-            Ok(())
-        }
-
         fn turn<C: Clock>(
             &mut self,
             clock: &C,
@@ -252,10 +248,6 @@ mod tests {
             let end_ns = clock.now_ns();
             bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
             Ok(end_ns)
-        }
-
-        fn bytes_written(&self) -> u64 {
-            0
         }
     }
 

@@ -65,7 +65,7 @@ fn resident(directory: &Path) -> Result<f64, Box<dyn Error>> {
     let (path, touch) = (directory.join("column"), Touch { hint: None, stride_bytes: 4096 });
     let start = Instant::now();
     let column = get(&path, Layout::Longs)?;
-    touch.resident(&column.elements, &path)?;
+    touch.resident(&column, &path)?;
     Ok(start.elapsed().as_secs_f64())
 }
 

@@ -38,17 +38,9 @@ fn turn_ns<W: Work>(work: &mut W, arrival: Arrival) -> f64 {
 struct Unrecorded;
 
 impl Work for Unrecorded {
-    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     #[inline]
     fn turn<C: Clock>(&mut self, clock: &C, _: &Turn, _: &mut Bench) -> Result<u64, Fault> {
         Ok(clock.now_ns())
-    }
-
-    fn bytes_written(&self) -> u64 {
-        0
     }
 }
 

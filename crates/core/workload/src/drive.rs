@@ -18,9 +18,12 @@ pub struct Turn {
 }
 
 pub trait Work {
-    /// Makes the next turn ready; untimed. Called again for the same turn, it does nothing. `time_ns`
+    /// Makes the next turn ready; untimed. Called again for the same turn, it does nothing. The time
     /// is when the turn is expected.
-    fn ready(&mut self, time_ns: u64) -> Result<(), Fault>;
+    #[inline]
+    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
+        Ok(())
+    }
 
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault>;
 
@@ -36,7 +39,10 @@ pub trait Work {
         Ok(clock.now_ns())
     }
 
-    fn bytes_written(&self) -> u64;
+    #[inline]
+    fn bytes_written(&self) -> u64 {
+        0
+    }
 
     /// Whether somebody else has ended it: it goes on beside work that has.
     #[inline]

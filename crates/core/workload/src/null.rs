@@ -45,19 +45,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
 pub struct Nothing;
 
 impl Work for Nothing {
-    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     #[inline]
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
         let end_ns = clock.now_ns();
         bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
         Ok(end_ns)
-    }
-
-    fn bytes_written(&self) -> u64 {
-        0
     }
 }
 

@@ -94,10 +94,6 @@ impl Work for Careless {
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
         Nothing.turn(clock, turn, bench)
     }
-
-    fn bytes_written(&self) -> u64 {
-        0
-    }
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn make_call(call: &str, path: &Path) {
         "sync by command" => sync(&[path], true).expect("it works"),
         "get" => {
             let touch = Touch { hint: None, stride_bytes: 4096 };
-            touch.resident(&get(path, LONGS).expect("it works").elements, path).expect("it works");
+            touch.resident(&get(path, LONGS).expect("it works"), path).expect("it works");
         }
         "read1" => drop(read1(path).expect("it works")),
         "lock" => drop(enter(path, &["a", "b"]).expect("it works")),

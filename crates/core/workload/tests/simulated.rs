@@ -14,10 +14,6 @@ struct Scripted {
 }
 
 impl Work for Scripted {
-    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
         self.clock.advance(self.script_ns[self.taken % self.script_ns.len()]);
         self.taken += 1;

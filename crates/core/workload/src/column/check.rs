@@ -134,8 +134,10 @@ impl<'a> TableContent<'a> {
         let header = table.layout.header(attribute, self.rows());
         compare(&table.symbols, once(header).chain(runs))?;
         let column = get(&table.floats, Layout::Floats)?;
-        let (found, rows) = (column.elements.count() as u64, self.rows());
-        if column.header != (Header { attribute: Attribute::None, count: rows }) || found != rows {
+        let (found, rows) = (column.count() as u64, self.rows());
+        let file = File::open(&table.floats).map_err(Fault::io("open", &table.floats))?;
+        let header = Layout::Floats.read(&file, &table.floats)?;
+        if header != (Header { attribute: Attribute::None, count: rows }) || found != rows {
             return Err(wrong(&table.floats, format_args!("has {found} rows instead of {rows}")));
         }
         let starts = counts.iter().scan(0, |sum, count| {
@@ -147,7 +149,7 @@ impl<'a> TableContent<'a> {
             let index = row % self.draw.count;
             let (place, expected) = (&mut next[rank(index)], self.float(row, index));
             let mut found = [0];
-            column.elements.gather([*place], &mut found).map_err(map_fault)?;
+            column.gather([*place], &mut found).map_err(map_fault)?;
             if found != [expected] {
                 let [found] = found;
                 let what = format!(

@@ -13,39 +13,18 @@ use std::{fs, os::unix::fs::MetadataExt, path::Path};
 use pickfs_record::quantity::bytes_text;
 use pickfs_sys::{residency::cache_statistics, vm_state::WritebackPages};
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct DirtyLimits {
-    pub(super) background_bytes: u64,
-    pub(super) limit_bytes: u64,
-    /// Waits to be written, or is being written.
-    pub(super) waiting_bytes: u64,
-}
-
-impl DirtyLimits {
-    pub(super) fn now() -> DirtyLimits {
-        let page_bytes = rustix::param::page_size() as u64;
-        let pages = WritebackPages::now().unwrap_or_default();
-        DirtyLimits {
-            background_bytes: pages.background_threshold_pages * page_bytes,
-            limit_bytes: pages.dirty_threshold_pages * page_bytes,
-            waiting_bytes: pages.waiting_bytes(),
-        }
-    }
-
-    /// Up to this much more can be made dirty before a writer is slowed.
-    fn free_bytes(&self) -> u64 {
-        ((self.background_bytes + self.limit_bytes) / 2).saturating_sub(self.waiting_bytes)
-    }
-
-    pub(super) fn doubt(&self, bytes: u64) -> Option<String> {
-        let (written, free) = (bytes_text(bytes), bytes_text(self.free_bytes()));
-        (bytes <= self.free_bytes()).then(|| {
-            format!(
-                "{written} of all lanes fit into the {free} that may be dirty before writers are slowed: \
-                 the rate is that of memory unless the file system flushes by itself"
-            )
-        })
-    }
+/// That so many bytes can be made dirty before a writer is slowed.
+pub(super) fn dirty_doubt(pages: &WritebackPages, bytes: u64) -> Option<String> {
+    let middle = (pages.background_threshold_pages + pages.dirty_threshold_pages) / 2;
+    let page_bytes = rustix::param::page_size() as u64;
+    let free_bytes = (middle * page_bytes).saturating_sub(pages.waiting_bytes());
+    let (written, free) = (bytes_text(bytes), bytes_text(free_bytes));
+    (bytes <= free_bytes).then(|| {
+        format!(
+            "{written} of all lanes fit into the {free} that may be dirty before writers are slowed: \
+             the rate is that of memory unless the file system flushes by itself"
+        )
+    })
 }
 
 /// Read-ahead of the file system that holds a directory, in KiB; `None` where it has none of its own.
@@ -77,10 +56,15 @@ mod tests {
 
     #[test]
     fn what_fits_below_the_middle_of_both_limits_is_in_doubt() {
-        let limits = DirtyLimits { background_bytes: 100, limit_bytes: 300, waiting_bytes: 50 };
-        assert!(limits.doubt(150).is_some());
-        assert!(limits.doubt(151).is_none());
-        assert!(limits.doubt(10).unwrap().starts_with("10 B of all lanes fit into the 150 B"));
+        let page = rustix::param::page_size() as u64;
+        let pages = WritebackPages {
+            background_threshold_pages: 100,
+            dirty_threshold_pages: 300,
+            dirty_pages: 30,
+            writeback_pages: 20,
+        };
+        assert!(dirty_doubt(&pages, 150 * page).unwrap().contains("may be dirty before"));
+        assert!(dirty_doubt(&pages, 151 * page).is_none());
     }
 
     #[test]

@@ -18,24 +18,14 @@ use pickfs_sys::{
     mapped_file::MapError,
 };
 
-use super::{
-    layout::{Header, Layout},
-    set::file_fault,
-};
+use super::{layout::Layout, set::file_fault};
 use crate::fault::Fault;
 
-#[derive(Debug)]
-pub struct Mapped {
-    pub header: Header,
-    pub elements: ReadMap,
-}
-
 /// It has at least one element.
-pub fn get(path: &Path, layout: Layout) -> Result<Mapped, Fault> {
+pub fn get(path: &Path, layout: Layout) -> Result<ReadMap, Fault> {
     let file = File::open(path).map_err(Fault::io("open", path))?;
-    let header = layout.read(&file, path)?;
-    let elements = ReadMap::map(&file, path, layout.header_bytes()).map_err(map_fault)?;
-    Ok(Mapped { header, elements })
+    layout.read(&file, path)?;
+    ReadMap::map(&file, path, layout.header_bytes()).map_err(map_fault)
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 
 use pickfs_record::phase::Heat;
-use pickfs_sys::own_usage::OwnReads;
+use pickfs_sys::{own_usage::OwnReads, vm_state::WritebackPages};
 
 use super::{
     check::Replaced,
-    conditions::{DirtyLimits, dirty_bytes, disk_bytes, read_ahead_kb},
+    conditions::{dirty_bytes, dirty_doubt, disk_bytes, read_ahead_kb},
     files::{Data, Files},
     params::Settings,
     room::Machine,
@@ -118,9 +118,9 @@ impl Lane {
         dirty_bytes: u64,
         work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
     ) -> Result<(), Fault> {
-        let limits = DirtyLimits::now();
+        let limits = WritebackPages::now();
         self.row(phase, work)?;
-        self.keep_limits(&limits, dirty_bytes);
+        self.keep_limits(&limits.unwrap_or_default(), dirty_bytes);
         Ok(())
     }
 
@@ -143,11 +143,13 @@ impl Lane {
     }
 
     /// Notes the limits of write-back with the last row, and a doubt where all lanes stay below.
-    pub(super) fn keep_limits(&mut self, limits: &DirtyLimits, dirty_bytes: u64) {
-        self.runner.value_last("dirty_background_limit_bytes", limits.background_bytes as f64);
-        self.runner.value_last("dirty_limit_bytes", limits.limit_bytes as f64);
-        let all_lanes = dirty_bytes * u64::from(self.sizes.lanes);
-        if let Some(text) = limits.doubt(all_lanes).filter(|_| !self.machine.is_in_memory) {
+    pub(super) fn keep_limits(&mut self, limits: &WritebackPages, dirty_bytes: u64) {
+        let bytes = |pages: u64| (pages * rustix::param::page_size() as u64) as f64;
+        let background = bytes(limits.background_threshold_pages);
+        self.runner.value_last("dirty_background_limit_bytes", background);
+        self.runner.value_last("dirty_limit_bytes", bytes(limits.dirty_threshold_pages));
+        let doubt = dirty_doubt(limits, dirty_bytes * u64::from(self.sizes.lanes));
+        if let Some(text) = doubt.filter(|_| !self.machine.is_in_memory) {
             self.runner.flag_last("under-dirty-limit", text);
         }
     }

@@ -35,7 +35,7 @@ use crate::{
 };
 
 pub use append::{Handle, open_append};
-pub use get::{Mapped, Touch, get, read1, replace};
+pub use get::{Touch, get, read1, replace};
 pub use layout::{Attribute, Header, Layout};
 pub use list::{List, ListKind};
 pub use lock::enter;

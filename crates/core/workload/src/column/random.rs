@@ -90,7 +90,7 @@ impl Blocks {
                 ReadBy::Pread => {
                     files.opened.push(File::open(path).map_err(Fault::io("open", path))?);
                 }
-                ReadBy::Mapped | ReadBy::Advised => files.mapped.push(get(path, LAYOUT)?.elements),
+                ReadBy::Mapped | ReadBy::Advised => files.mapped.push(get(path, LAYOUT)?),
             }
             if let (ReadBy::Advised, Some(map)) = (by, files.mapped.last()) {
                 map.advise(MapAdvice::Random, path).map_err(map_fault)?;
@@ -134,7 +134,7 @@ impl Blocks {
             let read = open.read_exact_at(bytes_of_mut(block), LAYOUT.file_bytes(place.first));
             return read.map_err(Fault::io("pread", path));
         }
-        gather(&get(path, LAYOUT)?.elements, place.first, indexes, block)
+        gather(&get(path, LAYOUT)?, place.first, indexes, block)
     }
 
     /// The sum that [`Blocks::read`] must give, where `element` tells what stands in a file at an

@@ -50,13 +50,13 @@ fn sequential(lane: &mut Lane, phase: &str, column: &Column) -> Result<(), Fault
     let mut kept = None;
     lane.read_row(phase, std::slice::from_ref(&path), counted, |_| {
         let mapped = kept.insert(get(&path, layout)?);
-        touch.resident(&mapped.elements, &path)
+        touch.resident(mapped, &path)
     })
 }
 
 fn aggregate(lane: &mut Lane) -> Result<(), Fault> {
     let path = lane.files.at("seqreadHuge");
-    let column = get(&path, Layout::Longs)?.elements;
+    let column = get(&path, Layout::Longs)?;
     lane.settings.touch.resident(&column, &path)?;
     let threads = lane.settings.threads as usize;
     lane.row("aggregate int huge", |_| {

@@ -68,8 +68,8 @@ impl Table {
         let domain: Result<Vec<u64>, String> = packed(texts, 0..texts.len()).collect();
         let domain = domain.map_err(|error| wrong(&self.domain, error))?;
         let column = get(&self.symbols, self.layout)?;
-        let mut indexes = vec![0; column.elements.count()];
-        column.elements.gather(0u64.., &mut indexes).map_err(map_fault)?;
+        let mut indexes = vec![0; column.count()];
+        column.gather(0u64.., &mut indexes).map_err(map_fault)?;
         let ranks = Ranks::of_indexes(&indexes, &domain, self.threads).map_err(no_symbols)?;
         let index = |packed| domain.iter().position(|known| known == packed).unwrap_or(0) as u64;
         let runs = ranks.distinct.iter().map(|packed| index(packed).to_le_bytes().to_vec());
@@ -107,8 +107,8 @@ impl Table {
         lap: &mut impl FnMut(u64, u64, u64),
     ) -> Result<u64, Fault> {
         let column = get(&self.floats, Layout::Floats)?;
-        if column.elements.count() != grade.len() {
-            let what = format!("has {} rows, and sym {}", column.elements.count(), grade.len());
+        if column.count() != grade.len() {
+            let what = format!("has {} rows, and sym {}", column.count(), grade.len());
             return Err(wrong(&self.floats, what));
         }
         let count = grade.len() as u64;
@@ -119,7 +119,7 @@ impl Table {
         for part in grade.chunks(GATHERED_ELEMENTS) {
             let into = &mut gathered[..part.len()];
             let gathers = in_parallel(paired(part, into, self.threads), |(rows, into)| {
-                column.elements.gather(rows.iter().copied(), into)
+                column.gather(rows.iter().copied(), into)
             });
             gathers.into_iter().collect::<Result<(), _>>().map_err(map_fault)?;
             setting.write(&header, bytes_of(into), lap)?;

@@ -6,10 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pickfs_sys::vm_state::WritebackPages;
+
 use super::{
     append::{Handle, open_append},
     check::{Replaced, compare},
-    conditions::DirtyLimits,
     files::{COLUMNS, Column, Of, Replace},
     get::replace,
     lane::{Lane, keeping, laps},
@@ -159,12 +160,12 @@ fn replace_row(
     repeats: u64,
     bytes: u64,
 ) -> Result<bool, Fault> {
-    let limits = DirtyLimits::now();
+    let limits = WritebackPages::now();
     let is_done = lane.row_if_possible(row.phase, |bench| {
         laps(bench, 0..repeats, |_| replace(path, layout, indexes, row.value))?;
         Ok(Done::bytes(8 * indexes.len() as u64 * repeats))
     })?;
-    lane.keep_limits(&limits, bytes);
+    lane.keep_limits(&limits.unwrap_or_default(), bytes);
     lane.runner.value_last("pages_bytes", bytes as f64);
     Ok(is_done)
 }

@@ -16,13 +16,8 @@ pub struct MetricAsk {
 #[derive(Debug, Clone)]
 enum From {
     Pattern(Regex),
-    Path(Vec<Key>),
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Key {
-    Field(String),
-    Place(usize),
+    /// Of a value in JSON (RFC 6901).
+    Pointer(String),
 }
 
 impl FromStr for MetricAsk {
@@ -38,7 +33,7 @@ impl FromStr for MetricAsk {
                 _ => return None,
             };
             let pattern = from.strip_prefix('/').and_then(|from| from.strip_suffix('/'));
-            let path = if pattern.is_none() { keys(from)? } else { Vec::new() };
+            let path = if pattern.is_none() { pointer(from)? } else { String::new() };
             (!name.trim().is_empty()).then(|| (name.trim(), pattern, path, better))
         };
         let (name, pattern, path, better) = parts().ok_or_else(|| {
@@ -49,7 +44,7 @@ impl FromStr for MetricAsk {
         })?;
         let from = match pattern {
             Some(pattern) => From::Pattern(compiled(name, pattern)?),
-            None => From::Path(path),
+            None => From::Pointer(path),
         };
         Ok(MetricAsk { name: name.into(), better, from })
     }
@@ -63,33 +58,26 @@ fn compiled(name: &str, pattern: &str) -> Result<Regex, String> {
     if groups == 1 { Ok(regex) } else { Err(many()) }
 }
 
-/// `$.a.b[0]` as its steps; a field in quotes may hold dots: `$."a.b"`.
-fn keys(path: &str) -> Option<Vec<Key>> {
+/// `$.a.b[0]` as `/a/b/0`; a field in quotes may hold dots: `$."a.b"`.
+fn pointer(path: &str) -> Option<String> {
     let mut rest = path.strip_prefix('$')?;
-    let mut keys = Vec::new();
+    let mut pointer = String::new();
     while !rest.is_empty() {
-        let (key, after) = match rest.as_bytes()[0] {
-            b'[' => {
-                let (place, after) = rest[1..].split_once(']')?;
-                (Key::Place(place.parse().ok()?), after)
-            }
-            b'.' if rest[1..].starts_with('"') => {
-                let (field, after) = rest[2..].split_once('"')?;
-                (Key::Field(field.into()), after)
-            }
-            b'.' => {
-                let end = rest[1..].find(['.', '[']).map_or(rest.len(), |at| at + 1);
-                (Key::Field(rest[1..end].into()), &rest[end..])
-            }
-            _ => return None,
+        let (key, after) = if let Some(place) = rest.strip_prefix('[') {
+            place.split_once(']').filter(|(place, _)| place.parse::<usize>().is_ok())?
+        } else if let Some(quoted) = rest.strip_prefix(".\"") {
+            quoted.split_once('"')?
+        } else {
+            let field = rest.strip_prefix('.')?;
+            field.split_at(field.find(['.', '[']).unwrap_or(field.len()))
         };
-        if key == Key::Field(String::new()) {
+        if key.is_empty() {
             return None;
         }
-        keys.push(key);
+        pointer += &format!("/{}", key.replace('~', "~0").replace('/', "~1"));
         rest = after;
     }
-    (!keys.is_empty()).then_some(keys)
+    (!pointer.is_empty()).then_some(pointer)
 }
 
 impl MetricAsk {
@@ -103,10 +91,14 @@ impl MetricAsk {
                     number(text.as_str()).ok_or_else(|| format!("`{}` is no number", text.as_str()))
                 })
             }
-            From::Path(keys) => match json_in(output) {
-                None => Err("no JSON in its output".into()),
-                Some(value) => at(&value, keys).ok_or_else(|| "no number at its path".into()),
-            },
+            From::Pointer(pointer) => {
+                let value = json_in(output).ok_or_else(|| "no JSON in its output".to_owned());
+                let at = |value: Value| {
+                    let found = value.pointer(pointer)?;
+                    found.as_f64().or_else(|| number(found.as_str()?))
+                };
+                value.and_then(|value| at(value).ok_or_else(|| "no number at its path".into()))
+            }
         };
         told.map_err(|why| format!("metric {}: {why}", self.name))
     }
@@ -116,14 +108,6 @@ impl MetricAsk {
 fn number(text: &str) -> Option<f64> {
     let plain: String = text.chars().filter(|c| *c != ',').collect();
     plain.trim().parse::<f64>().ok().filter(|number| number.is_finite())
-}
-
-fn at(value: &Value, keys: &[Key]) -> Option<f64> {
-    let found = keys.iter().try_fold(value, |value, key| match key {
-        Key::Field(name) => value.get(name),
-        Key::Place(place) => value.get(place),
-    })?;
-    found.as_f64().or_else(|| number(found.as_str()?))
 }
 
 /// The first whole JSON object or list of a text: programs print warnings before it and behind it.

@@ -92,7 +92,7 @@ impl Ready {
     }
 
     fn measured(&mut self) -> Result<Measured, Fault> {
-        let times: [OfRan; 3] = [|r| r.wall_ns, |r| r.user_ns, |r| r.system_ns];
+        let times: [OfRan; 3] = [|r| r.wall_ns, |r| r.ended.user_ns, |r| r.ended.system_ns];
         let record = |(name, time): (&str, OfRan)| -> OpRecord {
             OpRecord::exact(name, &self.runs.iter().map(time).collect::<Vec<_>>())
         };
@@ -114,8 +114,8 @@ impl Ready {
             turns: self.runs.len() as u64,
             measured_ns,
             began_ns: self.runs.first().map_or(0, |ran| ran.began_ns),
-            cpu_user_ns: sum(|ran| ran.user_ns),
-            cpu_system_ns: sum(|ran| ran.system_ns),
+            cpu_user_ns: sum(|ran| ran.ended.user_ns),
+            cpu_system_ns: sum(|ran| ran.ended.system_ns),
             ..LoadRecord::default()
         }
     }
@@ -130,12 +130,12 @@ impl Ready {
         let of =
             |value: OfRan| mean(&self.runs.iter().map(|ran| value(ran) as f64).collect::<Vec<_>>());
         let figures: [(&str, OfRan); 7] = [
-            ("read bytes", |ran| ran.input_output.read_bytes),
-            ("read calls", |ran| ran.input_output.read_calls),
-            ("written bytes", |ran| ran.input_output.written_bytes),
-            ("write calls", |ran| ran.input_output.write_calls),
-            ("bytes from device", |ran| ran.input_output.device_read_bytes),
-            ("bytes for device", |ran| ran.input_output.device_written_bytes),
+            ("read bytes", |ran| ran.ended.input_output.read_bytes),
+            ("read calls", |ran| ran.ended.input_output.read_calls),
+            ("written bytes", |ran| ran.ended.input_output.written_bytes),
+            ("write calls", |ran| ran.ended.input_output.write_calls),
+            ("bytes from device", |ran| ran.ended.input_output.device_read_bytes),
+            ("bytes for device", |ran| ran.ended.input_output.device_written_bytes),
             ("resident bytes", |ran| ran.ended.resident_bytes_max),
         ];
         measured.figures.extend(figures.map(|(name, value)| (name.to_owned(), of(value))));

@@ -10,7 +10,7 @@ use std::{
 
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
-    program::{Ended, InputOutput, Launch, Program, Stream, adopt_orphans, reap},
+    program::{Ended, Launch, Program, Stream, adopt_orphans, reap},
     signal_wait::is_ignored,
     write_watch::WriteWatch,
 };
@@ -38,11 +38,8 @@ pub(crate) struct Ran {
     /// When it was about to be started, on the CLOCK_MONOTONIC line.
     pub(crate) began_ns: u64,
     pub(crate) wall_ns: u64,
+    /// How it ended, and what all its processes that have ended used.
     pub(crate) ended: Ended,
-    /// User CPU of all its processes that have ended.
-    pub(crate) user_ns: u64,
-    pub(crate) system_ns: u64,
-    pub(crate) input_output: InputOutput,
     pub(crate) output: Output,
     pub(crate) errors: Output,
     /// Processes of it that live on, by name.
@@ -138,30 +135,18 @@ pub(super) fn run_watched(
     let waited = program.wait_for_end();
     let wall_ns = MonotonicClock.now_ns() - began_ns;
     waited.map_err(Fault::io("wait for", Path::new(&words[0])))?;
-    let ended = program.wait().map_err(Fault::io("wait for", Path::new(&words[0])))?;
+    let mut ended = program.wait().map_err(Fault::io("wait for", Path::new(&words[0])))?;
     let calls = watch.map(|watch| watch.map(|end| end()));
     let outside = beside.map(|watch| outside(&watch)).unwrap_or_default();
     let left = stray::names(&stray::new_since(&before));
-    let mut ran = Ran {
-        began_ns,
-        wall_ns,
-        ended,
-        user_ns: ended.user_ns,
-        system_ns: ended.system_ns,
-        input_output: ended.input_output,
-        output: output.finish(),
-        errors: errors.finish(),
-        left,
-        outside,
-        calls,
-    };
+    let (output, errors) = (output.finish(), errors.finish());
     while let Some((_, orphan)) = reap().map_err(Fault::io("reap", "orphans"))? {
-        ran.user_ns += orphan.user_ns;
-        ran.system_ns += orphan.system_ns;
-        ran.input_output += orphan.input_output;
+        ended.user_ns += orphan.user_ns;
+        ended.system_ns += orphan.system_ns;
+        ended.input_output += orphan.input_output;
     }
     check_interrupt()?;
-    Ok(ran)
+    Ok(Ran { began_ns, wall_ns, ended, output, errors, left, outside, calls })
 }
 
 fn outside(watch: &WriteWatch) -> Vec<PathBuf> {

@@ -53,20 +53,17 @@ fn not_of(before: &[Process], living: Vec<Process>) -> Vec<Process> {
         .collect()
 }
 
-/// Gives how many would not go.
-fn end_all() -> usize {
-    for (signal, limit) in [(Signal::TERM, GRACE), (Signal::KILL, KILL)] {
+/// Gives how many would not go after `grace`, and then `kill`. Each time anew: what one of them started meanwhile shall
+/// end too.
+fn end_all(grace: Duration, kill: Duration, reap: fn()) -> usize {
+    for (signal, limit) in [(Signal::TERM, grace), (Signal::KILL, kill)] {
         let began = Instant::now();
-        loop {
+        while began.elapsed() <= limit {
             let left = living();
-            while let Ok(Some(_)) = program::reap() {}
+            reap();
             if left.is_empty() {
                 return 0;
             }
-            if began.elapsed() > limit {
-                break;
-            }
-            // Each time anew: what one of them started meanwhile shall end too.
             left.iter().for_each(|process| send(process, signal));
             thread::sleep(Duration::from_millis(20));
         }
@@ -75,7 +72,7 @@ fn end_all() -> usize {
 }
 
 pub(crate) fn end_strays() -> Result<(), Fault> {
-    match end_all() {
+    match end_all(GRACE, KILL, || while let Ok(Some(_)) = program::reap() {}) {
         0 => Ok(()),
         left => Err(Fault::Failed { reason: format!("{left} processes of it would not end") }),
     }
@@ -83,16 +80,7 @@ pub(crate) fn end_strays() -> Result<(), Fault> {
 
 /// Kills everything below us, without reaping: for a thread that only ends what others wait for.
 pub(super) fn kill_all() {
-    for signal in [Signal::TERM, Signal::KILL] {
-        for _ in 0..50 {
-            let left = living();
-            if left.is_empty() {
-                return;
-            }
-            left.iter().for_each(|process| send(process, signal));
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
+    end_all(Duration::from_secs(1), Duration::from_secs(1), || {});
 }
 
 fn send(process: &Process, signal: Signal) {

@@ -21,104 +21,74 @@ pub(super) fn durability(job: &Job) -> Durability {
 }
 
 pub(super) fn of_job(job: &Job) -> Vec<String> {
-    let all =
-        [writes_in_memory(job), direct(job), depth(job), rate(job), places(job), content(job)];
-    let sentences = all.into_iter().flatten();
-    sentences.map(|sentence| format!("job {}: {sentence}", job.name)).collect()
-}
-
-fn writes_in_memory(job: &Job) -> Option<String> {
-    let syncs = ["fsync", "fdatasync", "sync", "sync_file_range", "fsync_on_close", "end_fsync"];
+    let mut all: Vec<String> = Vec::new();
+    let (writes, is_direct) = (job.writes(), job.is_on("direct"));
     let has = |names: &[&str]| names.iter().any(|name| job.is_on(name));
-    if !job.writes() || job.is_on("direct") || has(&syncs[..3]) {
-        let every = ["fsync", "fdatasync"].iter().map(|name| job.number(name)).fold(0.0, f64::max);
-        return (job.writes() && every > 1.0).then(|| {
-            format!("a sync after each {every} writes: the writes between survive no power loss")
-        });
-    }
-    let text = match has(&syncs[3..]) {
-        true => {
-            "buffered writes that are synced once at the end: the rate is that of memory, and the \
-             last sync is in no percentile"
-        }
-        false => {
-            "buffered writes without fsync, fdatasync or sync: the figures are those of memory, and \
-             nothing survives a power loss"
-        }
-    };
-    Some(text.into())
-}
-
-fn direct(job: &Job) -> Option<String> {
-    let flushes = ["fsync", "fdatasync", "sync"].iter().any(|name| job.is_on(name));
-    (job.writes() && job.is_on("direct") && !flushes).then(|| {
-        "direct=1 without a sync: past the page cache, but no flush of the device's own cache"
-            .into()
-    })
-}
-
-fn depth(job: &Job) -> Option<String> {
-    let engine = job.option("ioengine").unwrap_or("psync");
-    let depth = job.number("iodepth");
-    if depth > 1.0 && ONE_AT_A_TIME.contains(&engine) {
-        return Some(format!(
-            "iodepth={depth} does nothing with ioengine={engine}: one call at a time"
+    let is_synced = has(&["fsync", "fdatasync", "sync"]);
+    let every = job.number("fsync").max(job.number("fdatasync"));
+    if writes && !is_direct && !is_synced {
+        let at_end = has(&["sync_file_range", "fsync_on_close", "end_fsync"]);
+        let text = match at_end {
+            true => {
+                "buffered writes that are synced once at the end: the rate is that of memory, and the last sync is in no \
+                 percentile"
+            }
+            false => {
+                "buffered writes without fsync, fdatasync or sync: the figures are those of memory, and nothing survives \
+                 a power loss"
+            }
+        };
+        all.push(text.into());
+    } else if writes && every > 1.0 {
+        all.push(format!(
+            "a sync after each {every} writes: the writes between survive no power loss"
         ));
     }
-    (engine == "libaio" && !job.is_on("direct")).then(|| {
-        "libaio without direct=1 blocks in the submission: the depth is not reached, and slat holds \
-         the time"
-            .into()
-    })
-}
-
-fn rate(job: &Job) -> Option<String> {
-    let paced = job.has_rate();
-    let thinks = job.is_on("thinktime");
-    match (paced, thinks) {
-        (true, _) => {
-            let process = job.option("rate_process").unwrap_or("linear");
-            Some(format!(
-                "a rate with rate_process={process}: what waits behind a slow call is in no \
-                 percentile (coordinated omission); the journal workload keeps response times"
-            ))
-        }
-        (false, true) => Some(
-            "thinktime is a pause behind each call, no schedule: a slow file system is offered less \
-             work"
-                .into(),
-        ),
-        (false, false) => None,
-    }
-}
-
-fn places(job: &Job) -> Option<String> {
+    let mut say = |is_so: bool, text: &str| all.extend(is_so.then(|| text.to_owned()));
+    say(
+        writes && is_direct && !is_synced,
+        "direct=1 without a sync: past the page cache, but no flush of the device's own cache",
+    );
+    let (engine, depth) = (job.option("ioengine").unwrap_or("psync"), job.number("iodepth"));
+    let is_one = depth > 1.0 && ONE_AT_A_TIME.contains(&engine);
+    let idle = format!("iodepth={depth} does nothing with ioengine={engine}: one call at a time");
+    say(is_one, &idle);
+    say(
+        !is_one && engine == "libaio" && !is_direct,
+        "libaio without direct=1 blocks in the submission: the depth is not reached, and slat holds the time",
+    );
+    let process = job.option("rate_process").unwrap_or("linear");
+    let paced = format!(
+        "a rate with rate_process={process}: what waits behind a slow call is in no percentile (coordinated omission); \
+         the journal workload keeps response times"
+    );
+    say(job.has_rate(), &paced);
+    say(
+        !job.has_rate() && job.is_on("thinktime"),
+        "thinktime is a pause behind each call, no schedule: a slow file system is offered less work",
+    );
     let is_random = job.option("rw").is_some_and(|rw| rw.contains("rand"));
-    if is_random && job.is_on("norandommap") {
-        return Some(
-            "norandommap: some blocks are met twice and some never, so copy-on-write and caches see \
-             another pattern than one pass over the file"
-                .into(),
-        );
-    }
-    if job.is_on("time_based") {
-        return Some(
-            "time_based: it begins again at the end of its file, and later rounds overwrite or find \
-             their blocks in memory"
-                .into(),
-        );
-    }
-    (job.reads() && job.option("invalidate") == Some("0")).then(|| {
-        "invalidate=0: what fio wrote to lay out its file may still be in memory when it reads"
-            .into()
-    })
-}
-
-fn content(job: &Job) -> Option<String> {
+    let (is_mapless, is_timed) = (is_random && job.is_on("norandommap"), job.is_on("time_based"));
+    say(
+        is_mapless,
+        "norandommap: some blocks are met twice and some never, so copy-on-write and caches see another pattern than one \
+         pass over the file",
+    );
+    say(
+        is_timed && !is_mapless,
+        "time_based: it begins again at the end of its file, and later rounds overwrite or find their blocks in memory",
+    );
+    say(
+        job.reads() && job.option("invalidate") == Some("0") && !is_timed && !is_mapless,
+        "invalidate=0: what fio wrote to lay out its file may still be in memory when it reads",
+    );
     let repeats =
         ["zero_buffers", "buffer_compress_percentage", "dedupe_percentage", "buffer_pattern"];
-    let found = repeats.iter().find(|name| job.is_on(name)).filter(|_| job.writes())?;
-    Some(format!("{found}: a file system that compresses writes less than it is given"))
+    let found = repeats.iter().find(|name| job.is_on(name)).filter(|_| writes);
+    all.extend(found.map(|found| {
+        format!("{found}: a file system that compresses writes less than it is given")
+    }));
+    all.into_iter().map(|sentence| format!("job {}: {sentence}", job.name)).collect()
 }
 
 #[cfg(test)]

@@ -59,8 +59,8 @@ impl Ready {
             turns: figures.calls,
             measured_ns,
             began_ns: ran.began_ns,
-            cpu_user_ns: ran.user_ns,
-            cpu_system_ns: ran.system_ns,
+            cpu_user_ns: ran.ended.user_ns,
+            cpu_system_ns: ran.ended.system_ns,
             ..LoadRecord::default()
         };
         let (ops, figures) = (figures.ops, figures.figures);

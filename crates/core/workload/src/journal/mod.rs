@@ -3,7 +3,6 @@
 
 mod appending;
 mod content;
-mod heat;
 mod neighbour;
 mod params;
 mod published;

@@ -63,18 +63,10 @@ pub(super) fn one_file(directory: &Path, number: u64) -> Result<(), Fault> {
 }
 
 impl Work for Neighbour {
-    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     fn turn<C: Clock>(&mut self, clock: &C, _turn: &Turn, _: &mut Bench) -> Result<u64, Fault> {
         one_file(&self.directory, self.files)?;
         self.files += 1;
         Ok(clock.now_ns())
-    }
-
-    fn bytes_written(&self) -> u64 {
-        0
     }
 
     fn is_stopped(&self) -> bool {

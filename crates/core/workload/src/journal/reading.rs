@@ -254,10 +254,6 @@ impl Work for Reading {
         Ok(end_ns)
     }
 
-    fn bytes_written(&self) -> u64 {
-        0
-    }
-
     fn is_stopped(&self) -> bool {
         self.published.is_stopped()
     }

@@ -1,7 +1,11 @@
-use std::{path::PathBuf, thread};
+use std::{fs::File, path::PathBuf, thread};
 
+use pickfs_journal::Preallocation;
 use pickfs_record::{Arrival, MonotonicClock, RecorderOptions, recorder};
-use pickfs_sys::{residency, sigbus::Registration};
+use pickfs_sys::{
+    residency::{self, ResidentPages, resident_pages},
+    sigbus::Registration,
+};
 
 use crate::{
     arrival::{self, Schedule},
@@ -10,10 +14,10 @@ use crate::{
     fault::Fault,
     journal::{
         appending::{Appending, Done},
-        heat,
         neighbour::Neighbour,
         params,
         reading::{How, Reading},
+        stamp::file_path,
         verify, wear,
     },
     measurement::{Measured, Measurement},
@@ -105,6 +109,16 @@ impl Ready {
         })
     }
 
+    /// What is in memory of the file behind the current one, where the preallocation keeps it hot: something else on the
+    /// machine may have cooled it.
+    fn next_file(&self) -> Option<ResidentPages> {
+        if self.appending.journal.options().preallocation != Preallocation::ZeroFilledHot {
+            return None;
+        }
+        let path = file_path(&self.directory, self.appending.files.last()?.0 + 1);
+        resident_pages(&File::options().read(true).write(true).open(path).ok()?).ok()
+    }
+
     fn count(&self, before: Done, measured: &mut Measured) {
         let done = self.appending.done;
         let mut counts = vec![
@@ -184,8 +198,10 @@ impl Prepared for Ready {
                 measured.load.measured_ns as f64 / 1e9
             ));
         }
-        if let Some(heat) = heat::of_prepared(&self.directory, &self.appending) {
-            self.notes.push(heat.text());
+        if let Some(ResidentPages { resident_count, page_count }) = self.next_file() {
+            self.notes.push(format!(
+                "the next file is hot: {resident_count} of {page_count} pages in the page cache"
+            ));
         }
         Ok(measured.load.measured_ns)
     }
@@ -200,14 +216,16 @@ impl Prepared for Ready {
             let dropped = residency::drop_caches(residency::Caches::Pages);
             dropped.map_err(|error| Fault::Failed { reason: error.to_string() })?;
         }
-        let heat_before = heat::of_prepared(&self.directory, &self.appending);
+        let before_pages = self.next_file();
         let before = self.appending.done;
         let span = Span::time(session.spec.measure_ns);
         let mut measured = self.run(session, span, false)?;
-        let heat_after = heat::of_prepared(&self.directory, &self.appending);
+        let after_pages = self.next_file();
         self.count(before, &mut measured);
-        for (name, heat) in [("hot_share_before", heat_before), ("hot_share_after", heat_after)] {
-            measured.counts.extend(heat.map(|heat| (name.to_string(), heat.share())));
+        for (name, pages) in [("hot_share_before", before_pages), ("hot_share_after", after_pages)]
+        {
+            let share = pages.map(|at| at.resident_count as f64 / at.page_count.max(1) as f64);
+            measured.counts.extend(share.map(|share| (name.to_string(), share)));
         }
         Ok(measured)
     }

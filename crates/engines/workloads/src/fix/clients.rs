@@ -259,8 +259,4 @@ impl Work for Clients {
         self.keep(bench);
         Ok(clock.now_ns())
     }
-
-    fn bytes_written(&self) -> u64 {
-        0
-    }
 }

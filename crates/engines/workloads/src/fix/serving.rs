@@ -91,10 +91,6 @@ impl Serving {
 }
 
 impl Work for Serving {
-    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     #[inline]
     fn turn<C: Clock>(&mut self, clock: &C, _turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
         self.is_over = !self.serve()?;
@@ -104,10 +100,6 @@ impl Work for Serving {
         }
         watch.steps.clear();
         Ok(clock.now_ns())
-    }
-
-    fn bytes_written(&self) -> u64 {
-        0
     }
 
     fn is_stopped(&self) -> bool {

@@ -127,10 +127,6 @@ fn found(pattern: &Pattern, last_number: &mut u64, payload: &[u8]) -> Result<Tol
 }
 
 impl Work for Tailing {
-    fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
-        Ok(())
-    }
-
     #[inline]
     fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
         let Some((told, end_ns)) = self.next(clock)? else {
@@ -139,10 +135,6 @@ impl Work for Tailing {
         };
         bench.lap_since(OpIndex(0), told.origin_ns, told.start_ns, end_ns);
         Ok(end_ns)
-    }
-
-    fn bytes_written(&self) -> u64 {
-        0
     }
 
     fn is_stopped(&self) -> bool {
