@@ -4,7 +4,10 @@
 
 use pickfs_record::{Metric, Plan, plan::StopRule};
 
-use crate::{articles::articles, decide::Rules};
+use crate::{
+    articles::articles,
+    decide::{Rules, blocks_needed},
+};
 
 /// Blocks in which a race runs every cell before it narrows.
 pub(crate) const OPENING_BLOCKS: u32 = 3;
@@ -102,6 +105,11 @@ pub(crate) fn one_of(plan: &Plan, alpha: f64, shares: usize) -> Rules {
 /// What the plan's own answers and effects may err.
 pub fn of_plan(plan: &Plan) -> f64 {
     if claims(&plan.workload) == 0 { ALPHA } else { (1.0 - OF_CLAIMS) * ALPHA }
+}
+
+/// As many blocks as the plan's questions need to be answered at all, of all candidates in one table.
+pub fn enough_blocks(plan: &Plan) -> u32 {
+    blocks_needed(of_plan(plan), plan.candidates.len(), plan.design.primary.len())
 }
 
 fn claims(workload: &str) -> usize {

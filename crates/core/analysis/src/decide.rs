@@ -16,8 +16,6 @@
 
 use pickfs_record::finding::Claim;
 
-use crate::ALPHA;
-
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rules {
     /// Chance of any wrong statement, in (0, 1).
@@ -41,10 +39,10 @@ impl Rules {
 }
 
 /// Fewest blocks in which the slower of two, beaten in each of them, can be told to be out, where
-/// so many candidates and questions share the error.
-pub fn blocks_needed(candidates: usize, questions: usize) -> u32 {
+/// so many candidates and questions share an error of `alpha`.
+pub fn blocks_needed(alpha: f64, candidates: usize, questions: usize) -> u32 {
     let pairs = candidates.max(2) * (candidates.max(2) - 1);
-    let level = ALPHA / (pairs * questions.max(1)) as f64;
+    let level = alpha / (pairs * questions.max(1)) as f64;
     let is_enough = |blocks: &u32| {
         wins_needed(level, *blocks, *blocks as usize).last().is_some_and(|wins| wins <= blocks)
     };

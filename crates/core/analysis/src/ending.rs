@@ -19,7 +19,7 @@ pub use told::{best, standing};
 
 use crate::{
     BLOCKS_MIN,
-    decide::blocks_needed,
+    budget::enough_blocks,
     panels::{BY_CANDIDATE, Group},
     summary::is_carried,
     wording::{blocks_text, list, metric_name, percent_over_one, quantile_name, survival, times},
@@ -172,7 +172,7 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
             (overload(run, metric).unwrap_or_default(), lower_rate(run).map(|rate| ("--set", rate)))
         }
         (_, _, Some(metric)) if blocks < BLOCKS_MIN => {
-            let needed = blocks_needed(run.plan.candidates.len(), design.primary.len());
+            let needed = enough_blocks(&run.plan);
             let are = if blocks == 1 { "is" } else { "are" };
             let (done, blocks) = (blocks, blocks_text(blocks));
             let name = metric_name(metric);

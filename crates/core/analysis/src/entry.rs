@@ -111,14 +111,38 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_record::{BackingKind, Outcome};
-    use pickfs_testkit::{FakeRun, Mishap, fake_run};
+    use pickfs_record::{BackingKind, Outcome, finding::AnswerEnd};
+    use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
     use proptest::prelude::*;
 
     #[test]
     fn the_same_run_gives_the_same_findings() {
         let run = fake_run(&FakeRun { blocks: 18, ..FakeRun::default() });
         assert_eq!(findings(&run), findings(&run));
+    }
+
+    /// A file holds no verdict. What older ones lack or call otherwise: the raw response, `robbed`, fields of others' share.
+    #[test]
+    fn an_old_run_file_is_judged_by_the_decision_of_today() {
+        let disturbed = MishapKind::Flagged("disturbed".into(), "others took a CPU".into());
+        let mishaps = vec![Mishap::new("btrfs:noatime", "fdatasync", 2, disturbed)];
+        let run = fake_run(&FakeRun { blocks: 18, mishaps, ..FakeRun::default() });
+        let mut old = serde_json::to_value(&run).expect("JSON");
+        for trial in old["trials"].as_array_mut().expect("trials") {
+            for op in trial["ops"].as_array_mut().expect("operations") {
+                op.as_object_mut().expect("an operation").remove("raw_response");
+            }
+            if let Some(found) = trial["disturbance"].as_object_mut() {
+                found.retain(|key, _| {
+                    ["steal_share", "foreign_user_share", "seconds"].contains(&key.as_str())
+                });
+            }
+        }
+        let old = old.to_string().replace("\"disturbed\"", "\"robbed\"");
+        let read: RunRecord = serde_json::from_str(&old).expect("an old run");
+        let (then, now) = (findings(&read), findings(&run));
+        assert_eq!((&then.answers, &then.endings), (&now.answers, &now.endings));
+        assert!(then.endings.iter().any(|ending| ending.end == AnswerEnd::Winner));
     }
 
     #[test]

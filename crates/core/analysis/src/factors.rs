@@ -45,7 +45,8 @@ pub fn findings<'a>(
         .zip(effects)
         .map(|(table, series)| {
             let mut found = one(&table, rules, &series);
-            found.sentences = words::sentences(&found, family, blocks_needed(2, 2 * family.max(1)));
+            let needed = blocks_needed(budget::of_plan(&run.plan), 2, 2 * family.max(1));
+            found.sentences = words::sentences(&found, family, needed);
             let mut gates: Vec<&String> = series.iter().filter_map(|s| s.gate.as_ref()).collect();
             gates.dedup();
             found.sentences.extend(

@@ -1,14 +1,14 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pickfs_analysis::{
-    budget::{blocks_within, race_s},
+    budget::{blocks_within, of_plan, race_s},
     decide::blocks_needed,
     ending::command as again,
     panels::{BY_CANDIDATE, applies},
 };
 use pickfs_record::{
-    BackingSpec, Cell, Plan,
-    plan::StopRule,
+    BackingSpec, Cell, Metric, Plan,
+    plan::{Axis, StopRule},
     quantity::{counted, span_text},
 };
 use pickfs_workload::Length;
@@ -66,7 +66,10 @@ pub fn too_short(plan: &Plan, cells: &[Cell]) -> Option<String> {
         }
     }
     rows.retain(|_, rows| *rows > 1);
-    let needed = blocks_needed(*rows.values().min()?, rows.len());
+    // The main effects of two factors or more have half of the error.
+    let shares =
+        if plan.design.primary.iter().any(|m| factors(m, plan, cells) > 1) { 2 } else { 1 };
+    let needed = blocks_needed(of_plan(plan), *rows.values().min()?, shares * rows.len());
     let (held, cure) = match plan.design.stop {
         StopRule::Blocks { .. } => (plan.design.blocks, ("--blocks", needed.to_string())),
         // Of work that takes what it takes nobody knows how many blocks a time holds.
@@ -88,6 +91,18 @@ pub fn too_short(plan: &Plan, cells: &[Cell]) -> Option<String> {
         };
         format!("{held}, and no answer can come before block {needed}; instead: {command}")
     })
+}
+
+/// Candidates and axes that vary over the cells of a metric.
+fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
+    let asked = || cells.iter().filter(|cell| applies(metric, cell));
+    let labels: BTreeSet<_> = asked().map(|cell| &cell.candidate.label).collect();
+    let levels = |axis: &Axis| -> BTreeSet<_> {
+        let all = asked().flat_map(|cell| &cell.levels);
+        all.filter(|level| level.axis == axis.name).map(|level| &level.value).collect()
+    };
+    let varies = plan.axes.iter().filter(|axis| levels(axis).len() > 1).count();
+    varies + usize::from(labels.len() > 1)
 }
 
 fn takes_what_it_takes(plan: &Plan) -> bool {

@@ -30,7 +30,7 @@ Five minutes are taken to hold 28 blocks of two candidates, 20 of three, 15 of f
 error is what the answers of `quick` have of the five per cent that all of a run may err.
 
 The bound of a fair coin is exact and tested path by path. Lines over 5.0 are within the error of 2,000 experiments; a line
-fails over 6.5.
+fails over 6.5. Claims of articles have a twentieth of the five per cent: their line needs no such allowance.
 
 ";
 

@@ -196,7 +196,7 @@ impl<'f, 'a> Contest<'f, 'a> {
         let shares = tables * (1 + contest.ruled_out_ranked.len());
         contest.rules = budget::one_of(&fields[0].run.plan, ALPHA, shares);
         contest.rules.planned = fields.iter().map(|f| f.rules.planned).min().unwrap_or_default();
-        contest.needed = blocks_needed(contest.fit.len(), shares);
+        contest.needed = blocks_needed(ALPHA, contest.fit.len(), shares);
         contest
     }
 

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use pickfs_analysis::decide::blocks_needed;
+use pickfs_analysis::budget::enough_blocks;
 use pickfs_lab::plan_file::read_plan;
 use pickfs_record::{
     Plan,
@@ -169,11 +169,6 @@ fn primary(metrics: &[String]) -> anyhow::Result<Vec<Metric>> {
     let asked: Vec<MetricAsk> = read.collect::<Result<_, _>>().context("--metric")?;
     let metric = |ask: MetricAsk| Metric::new(&ask.name, Statistic::Figure(ask.better));
     Ok(asked.into_iter().map(metric).collect())
-}
-
-/// As many blocks as the plan's questions need to be answered at all.
-fn enough_blocks(plan: &Plan) -> u32 {
-    blocks_needed(plan.candidates.len(), plan.design.primary.len())
 }
 
 /// Words as they are; a single one that only a shell could read goes to one.

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
-use pickfs_analysis::decide::blocks_needed;
+use pickfs_analysis::budget::enough_blocks;
 use pickfs_lab::plan_file::VARIANT;
 use pickfs_record::{
     Condition, Plan, Scope,
@@ -36,7 +36,7 @@ pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Resu
     }
     let mut plan = changed_plan(plan, changes)?;
     if changes.blocks.is_none() && changes.budget.is_none() && !changes.until_decided {
-        plan.design.blocks = blocks_needed(plan.candidates.len(), plan.design.primary.len());
+        plan.design.blocks = enough_blocks(&plan);
     }
     Ok(plan)
 }
