@@ -1,20 +1,14 @@
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    thread::{self, JoinHandle},
-};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use pickfs_pair::{Error, Secondary, SecondaryOptions, StoreOptions, Transport, Waiting};
-use pickfs_workload::{
-    fault::Fault,
-    param::{Param, ParamError, Resolved},
-    role::{self, Player},
-    workload::Session,
-};
+use pickfs_workload::fault::Fault;
+use pickfs_workload::param::{Param, ParamError, Resolved};
+use pickfs_workload::role::{self, Player};
+use pickfs_workload::workload::Session;
 
 use crate::hosts::{Home, Host};
 
@@ -78,23 +72,22 @@ struct Follower {
 }
 
 enum Life {
-    Thread(JoinHandle<Result<(), Fault>>),
+    Thread(pickfs_pair::Follower),
     Process(Player),
     Over,
 }
 
 pub(crate) struct Followers {
-    stop: Arc<AtomicBool>,
     all: Vec<Follower>,
 }
 
 impl Followers {
     pub(crate) fn start(session: &Session, terms: &Terms, count: usize) -> Result<Self, Fault> {
-        let mut followers = Followers { stop: Arc::default(), all: Vec::new() };
+        let mut followers = Followers { all: Vec::new() };
         for node in 2..2 + count as u8 {
             let host = Host::new(node, terms.home);
             let follower = match session.params.text(SECONDARY.name) {
-                "thread" => followers.thread(terms, node, host)?,
+                "thread" => thread(session, terms, node, host)?,
                 _ => process(session, terms, node, host)?,
             };
             host.link()?;
@@ -103,34 +96,17 @@ impl Followers {
         Ok(followers)
     }
 
-    fn thread(&self, terms: &Terms, node: u8, host: Host) -> Result<Follower, Fault> {
-        let mut secondary = terms.open(node, host)?;
-        let address = secondary.address();
-        let (stop, cpu) = (Arc::clone(&self.stop), terms.cpu);
-        let body = move || {
-            pickfs_workload::placement::pin(cpu)?;
-            secondary.run(&stop).map_err(fault).map(drop)
-        };
-        let thread = thread::Builder::new().name(role_of(node)).spawn(body);
-        let thread = thread.map_err(Fault::io("start a thread for", "a secondary"))?;
-        Ok(Follower { dir: terms.dir_of(node), address, life: Life::Thread(thread) })
-    }
-
     pub(crate) fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(|follower| follower.address).collect()
     }
 
     /// Ends them, when all that came is in their stores; gives where these are.
     pub(crate) fn end(&mut self) -> Result<Vec<PathBuf>, Fault> {
-        self.stop.store(true, Relaxed);
         for follower in &mut self.all {
             match std::mem::replace(&mut follower.life, Life::Over) {
                 Life::Over => {}
                 Life::Process(mut player) => player.end::<()>()?,
-                Life::Thread(thread) => {
-                    let died = || Fault::Failed { reason: "a secondary died".into() };
-                    thread.join().unwrap_or_else(|_| Err(died()))?;
-                }
+                Life::Thread(thread) => drop(thread.end().map_err(fault)?),
             }
         }
         Ok(self.all.iter().map(|follower| follower.dir.clone()).collect())
@@ -142,6 +118,16 @@ impl Drop for Followers {
         // What went wrong was told by `end`, where somebody asked.
         let _ = self.end();
     }
+}
+
+/// It inherits its CPU.
+fn thread(session: &Session, terms: &Terms, node: u8, host: Host) -> Result<Follower, Fault> {
+    let secondary = terms.open(node, host)?;
+    pickfs_workload::placement::pin(terms.cpu)?;
+    let thread = secondary.follow();
+    pickfs_workload::placement::pin(session.spec.cpu)?;
+    let thread = thread.map_err(fault)?;
+    Ok(Follower { dir: terms.dir_of(node), address: thread.address(), life: Life::Thread(thread) })
 }
 
 fn process(session: &Session, terms: &Terms, node: u8, host: Host) -> Result<Follower, Fault> {
@@ -167,7 +153,7 @@ pub(crate) fn play(session: &Session, terms: &Terms) -> Result<(), Fault> {
 }
 
 pub(crate) fn told(session: &Session, count: usize, cpu: Option<u32>) -> String {
-    let cpu = cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
+    let cpu = crate::cpu(cpu);
     let what = match session.params.text(SECONDARY.name) {
         "thread" => "a thread of the worker",
         _ => "a process",

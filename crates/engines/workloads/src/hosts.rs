@@ -9,18 +9,14 @@
 //!   host2  10.73.2.1/24 ──── veth ──── home  10.73.2.2/24
 //! ```
 
-use std::{
-    io::{self, ErrorKind, Write},
-    net::{IpAddr, Ipv4Addr},
-    process::{Command, Stdio},
-    thread,
-};
+use std::io::{self, ErrorKind, Write};
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::{Command, Stdio};
+use std::thread;
 
 use pickfs_sys::own_network;
-use pickfs_workload::{
-    fault::Fault,
-    param::{Param, Resolved},
-};
+use pickfs_workload::fault::Fault;
+use pickfs_workload::param::{Param, Resolved};
 
 pub(crate) const HOSTS: Param = param! { "hosts" = Text("loopback"),
 Words(|| vec!["loopback", "namespaces"]);

@@ -13,6 +13,17 @@ mod pattern;
 mod queue;
 
 use pickfs_workload::Workload;
+use pickfs_workload::drive::Turn;
+
+fn cpu(cpu: Option<u32>) -> String {
+    cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"))
+}
+
+/// 1 for a turn that began so long after it was due that it counts as late: twice what a lap over an idle machine takes.
+#[inline]
+fn late(turn: &Turn) -> u64 {
+    u64::from(turn.start_ns - turn.due_ns > 1_000)
+}
 
 static WORKLOADS: &[Workload] = &[queue::WORKLOAD, fix::WORKLOAD, pair::WORKLOAD];
 

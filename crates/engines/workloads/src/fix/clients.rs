@@ -1,28 +1,19 @@
-use std::{
-    io::{ErrorKind, Read, Write},
-    net::{SocketAddr, TcpStream},
-    time::{Duration, Instant},
-};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
-use pickfs_fix::{
-    Client,
-    codec::{Message, Version, tag, uint},
-    session::Phase,
-};
+use pickfs_fix::Client;
+use pickfs_fix::codec::{Decimal, Encoder, Message, Version, tag, uint};
+use pickfs_fix::engine::Now;
+use pickfs_fix::session::Phase;
 use pickfs_record::{Clock, MonotonicClock, OpIndex};
-use pickfs_workload::{
-    bench::Bench,
-    drive::{Turn, Work},
-    fault::Fault,
-    param::Resolved,
-};
-
-use crate::fix::orders::{self, Flow};
+use pickfs_workload::bench::Bench;
+use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::fault::Fault;
+use pickfs_workload::param::Resolved;
 
 /// Orders that may be open at the same time and still be measured.
 const OPEN_MAX: usize = 1 << 16;
-/// A turn that began this long after it was due was sent late.
-const LATE_NS: u64 = 1_000;
 /// So long before an order is due, sockets are left alone.
 const QUIET_NS: u64 = 5_000;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -225,7 +216,7 @@ impl Work for Clients {
         let trader = &mut self.traders[client as usize];
         let (flow, of_client, now) = (self.flow, trader.orders, pickfs_fix::now());
         trader.client.send(b"D", now, |message| {
-            orders::write(message, flow, client, number, of_client, now);
+            write(message, flow, client, number, of_client, now);
         });
         trader.orders += 1;
         self.is_ready = true;
@@ -245,7 +236,7 @@ impl Work for Clients {
             self.answer()?;
         }
         let end_ns = clock.now_ns();
-        self.turns_late += u64::from(start_ns - turn.due_ns > LATE_NS);
+        self.turns_late += crate::late(turn);
         self.keep(bench);
         Ok(end_ns)
     }
@@ -258,5 +249,80 @@ impl Work for Clients {
         self.until_answered()?;
         self.keep(bench);
         Ok(clock.now_ns())
+    }
+}
+
+// The orders that clients send: which one is the n-th follows from n alone.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Buys below, sells above: nothing trades.
+    Rest,
+    /// A sell, then a buy that takes it.
+    Cross,
+}
+
+const LEVELS: u64 = 50;
+const MIDDLE: i64 = 1_000;
+
+const NAME_BYTES: usize = 12;
+
+/// The n-th order of all clients as its ClOrdID: twelve digits.
+fn name(number: u64) -> [u8; NAME_BYTES] {
+    let mut name = [b'0'; NAME_BYTES];
+    let mut rest = number;
+    for digit in name.iter_mut().rev() {
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+    }
+    name
+}
+
+#[inline]
+pub(super) fn write(
+    message: &mut Encoder,
+    flow: Flow,
+    client: u64,
+    number: u64,
+    of_client: u64,
+    now: Now,
+) {
+    let is_sell = of_client % 2 == 0;
+    let level = (of_client / 2 % LEVELS) as i64 + 1;
+    let price = match (flow, is_sell) {
+        (Flow::Cross, _) => MIDDLE,
+        (Flow::Rest, true) => MIDDLE + level,
+        (Flow::Rest, false) => MIDDLE - level,
+    };
+    message
+        .bytes(tag::CL_ORD_ID, &name(number))
+        .bytes(tag::SIDE, if is_sell { b"2" } else { b"1" });
+    message.bytes(tag::SYMBOL, &[b'S', b'0' + (client / 10) as u8, b'0' + (client % 10) as u8]);
+    message.time(tag::TRANSACT_TIME, now.utc_ns).decimal(tag::ORDER_QTY, Decimal::whole(100));
+    message.bytes(tag::ORD_TYPE, b"2").decimal(tag::PRICE, Decimal::whole(price));
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_fix::codec::{Message, Version};
+
+    use super::*;
+
+    #[test]
+    fn resting_orders_never_meet_and_crossing_ones_do() {
+        let price = |flow, of_client| {
+            let mut encoder = Encoder::default();
+            let message = encoder.begin(Version::Fix44, b"D");
+            write(message, flow, 3, 42, of_client, Now::default());
+            let bytes = message.finish().to_vec();
+            let message = Message::parse(&bytes).unwrap();
+            assert_eq!(message.get(tag::CL_ORD_ID), Some(&b"000000000042"[..]));
+            assert_eq!(message.get(tag::SYMBOL), Some(&b"S03"[..]));
+            Decimal::parse(message.get(tag::PRICE).unwrap()).unwrap()
+        };
+        let highest_buy = (1..200).step_by(2).map(|n| price(Flow::Rest, n)).max();
+        let lowest_sell = (0..200).step_by(2).map(|n| price(Flow::Rest, n)).min();
+        assert!(highest_buy < lowest_sell);
+        assert_eq!(price(Flow::Cross, 0), price(Flow::Cross, 1));
     }
 }

@@ -2,12 +2,9 @@
 //! thread, which sends on a schedule and reads reports in between.
 
 mod clients;
-mod orders;
 mod params;
 mod ready;
 mod serving;
-mod verify;
-mod watch;
 
 use crate::followers;
 use pickfs_workload::Workload;

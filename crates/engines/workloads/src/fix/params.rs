@@ -4,11 +4,9 @@ use pickfs_fix::store::Profile;
 use pickfs_journal::{Options, Sync};
 use pickfs_pair::{StoreOptions, Waiting};
 use pickfs_record::{Arrival, Durability};
-use pickfs_workload::{
-    param::{Param, Resolved},
-    placement,
-    workload::Session,
-};
+use pickfs_workload::param::{Param, Resolved};
+use pickfs_workload::placement;
+use pickfs_workload::workload::Session;
 
 use crate::followers::{self, SECONDARY, TRANSPORT, Terms};
 

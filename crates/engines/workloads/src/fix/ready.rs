@@ -1,40 +1,32 @@
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Release;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use pickfs_fix::{
-    Acceptor, Wait,
-    engine::{Engine, Settings},
-    market::Limits,
-    now,
-    store::{LogStore, MemoryLog, PairLog, Profile, Store, StoreError},
+use pickfs_fix::codec::{Message, tag, uint};
+use pickfs_fix::engine::{Engine, Settings};
+use pickfs_fix::market::Limits;
+use pickfs_fix::store::{
+    Entry, EntryKind, LogStore, MemoryLog, PairLog, Profile, Store, StoreError,
 };
-use pickfs_pair::{Primary, PrimaryOptions, Waiting};
+use pickfs_fix::{Acceptor, Wait, now};
+use pickfs_pair::{Kind, Primary, PrimaryOptions, Waiting, read_store};
 use pickfs_queue as queue;
 use pickfs_record::TrialSpec;
-use pickfs_workload::{
-    arrival::{self, Schedule},
-    drive::Span,
-    fault::Fault,
-    measurement::{Measured, Measurement},
-    workload::{Prepared, Session},
-};
+use pickfs_workload::arrival::{self, Schedule};
+use pickfs_workload::drive::Span;
+use pickfs_workload::fault::Fault;
+use pickfs_workload::measurement::{Measured, Measurement};
+use pickfs_workload::workload::{Prepared, Session};
 
-use crate::{
-    fix::{
-        clients::Clients,
-        params::{self, Waits},
-        serving::{Open, Serving, fault},
-        verify,
-        watch::Watch,
-    },
-    followers::{self, Followers, TIMEOUT},
-    queue::allocation_note,
-};
+use crate::fix::clients::Clients;
+use crate::fix::params::{self, Waits};
+use crate::fix::serving::{self, Serving, Watch, fault};
+use crate::followers::{self, Followers, TIMEOUT};
+use crate::queue::allocation_note;
 
 pub(super) const COMP_ID: &str = "ENGINE";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -47,9 +39,8 @@ pub(super) struct Ready {
     profile: Profile,
     clients: Clients,
     /// Before the secondaries of its store, so that it ends first.
-    serving: Serving,
+    acceptor: Acceptor<Watch>,
     followers: Followers,
-    open: Arc<Open>,
     notes: Vec<String>,
     schedule: Schedule,
 }
@@ -70,10 +61,8 @@ impl Ready {
         let address = acceptor.address().map_err(fault)?;
         let mut clients = Clients::connect(address, params)?;
         log_on(&mut acceptor, &mut clients)?;
-        let open = Arc::new(Open::default());
-        let serving = Serving::new(acceptor, open.clone());
         let schedule = Schedule::new(params::arrival(params), u64::MAX);
-        Ok(Ready { directory, profile, clients, serving, followers, open, notes, schedule })
+        Ok(Ready { directory, profile, clients, acceptor, followers, notes, schedule })
     }
 
     /// The engine on its own thread and CPU, the clients on this one, until every order is answered.
@@ -86,13 +75,14 @@ impl Ready {
         let mut pace = self.schedule.pace(session, is_warm_up);
         let setup = session.measurement(is_warm_up);
         let of_clients = Measurement { ops: vec![params::ROUND_TRIP.into()], ..setup.clone() };
-        let (clients, serving, open) = (&mut self.clients, &mut self.serving, &self.open);
-        open.begin();
+        let (clients, acceptor) = (&mut self.clients, &mut self.acceptor);
+        let open = &AtomicBool::new(true);
+        let serving = Serving { acceptor, open, is_over: false };
         let measured = thread::scope(|scope| {
-            let engine = scope.spawn(|| serving.run(session, &setup));
+            let engine = scope.spawn(move || serving.run(session, &setup));
             let sent = pickfs_workload::placement::pin(session.spec.helper_cpu)
                 .and_then(|()| of_clients.run(clients, &mut pace, Span::time(length_ns)));
-            open.end();
+            open.store(false, Release);
             let died = || Fault::Failed { reason: "the engine's thread died".into() };
             let served = engine.join().unwrap_or_else(|_| Err(died()));
             // What ended the engine also ends its clients: it is the reason.
@@ -106,7 +96,7 @@ impl Ready {
 
     fn count(&mut self, before: [u64; 3], measured: &mut Measured) {
         let [orders, reports, late] = before;
-        let lost = self.serving.acceptor.engine().observer().lost;
+        let lost = self.acceptor.engine().observer().lost;
         let counts = [
             ("orders", self.clients.orders - orders),
             ("reports", self.clients.reports - reports),
@@ -233,9 +223,8 @@ fn roles(session: &Session) -> Result<Vec<String>, Fault> {
         );
         return Err(Fault::Skipped { reason });
     }
-    let cpu = |cpu: Option<u32>| cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-    let engine = cpu(session.spec.cpu);
-    let clients = cpu(session.spec.helper_cpu);
+    let engine = crate::cpu(session.spec.cpu);
+    let clients = crate::cpu(session.spec.helper_cpu);
     let mut notes =
         vec![format!("two threads of one process: engine on {engine}, clients on {clients}")];
     if session.spec.cpu.is_none() {
@@ -264,14 +253,118 @@ impl Prepared for Ready {
 
     /// The engine ends first: a journal has one writer.
     fn verify(&mut self, session: &Session) -> Result<u64, Fault> {
-        self.serving.acceptor.end();
+        self.acceptor.end();
         let file_bytes = session.params.integer("file_size");
         let copies = self.followers.end()?;
         if self.profile == Profile::Pair {
             let mut nodes = vec![followers::primary_dir(&self.directory)];
             nodes.extend(copies);
-            return nodes.iter().map(|node| verify::verify_node(node, &self.clients)).sum();
+            return nodes.iter().map(|node| verify_node(node, &self.clients)).sum();
         }
-        verify::verify(&self.directory, self.profile, file_bytes, &self.clients)
+        verify(&self.directory, self.profile, file_bytes, &self.clients)
     }
+}
+
+// What was sent is found again in the store: every order once, in order, each with its report.
+
+#[derive(Debug, Default)]
+struct Found {
+    orders: u64,
+    reports: u64,
+    /// Number of the last order of each session: those of one rise.
+    last: Vec<u64>,
+    is_out_of_order: bool,
+}
+
+impl Found {
+    fn take(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+        match entry.kind {
+            EntryKind::OutBusiness => self.reports += 1,
+            EntryKind::In => {
+                let message = Message::parse(entry.message).ok();
+                let name = message.and_then(|message| uint(message.get(tag::CL_ORD_ID)?));
+                if let Some(number) = name {
+                    self.orders += 1;
+                    let session = entry.session as usize;
+                    self.last.resize(self.last.len().max(session + 1), 0);
+                    let last = std::mem::replace(&mut self.last[session], number);
+                    self.is_out_of_order |= number <= last;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Found {
+    fn check(&self, clients: &Clients) -> Result<u64, Fault> {
+        compare("orders", self.orders, clients.orders)?;
+        compare("reports", self.reports, clients.reports)?;
+        if self.is_out_of_order {
+            return Err(Fault::Wrong {
+                what: "the store does not hold each order once and in order".into(),
+            });
+        }
+        Ok(self.orders + self.reports)
+    }
+}
+
+pub(super) fn verify(
+    directory: &Path,
+    profile: Profile,
+    file_bytes: u64,
+    clients: &Clients,
+) -> Result<u64, Fault> {
+    if profile == Profile::Memory {
+        // Each report was seen by its client.
+        return Ok(clients.reports);
+    }
+    let failed = |error: StoreError| serving::fault(error.into());
+    let mut store = profile.open(directory, file_bytes).map_err(failed)?;
+    let mut found = Found::default();
+    store.replay(&mut |entry| found.take(entry)).map_err(failed)?;
+    if profile == Profile::FileStore {
+        // A store of what went out alone: all of it can be sent again.
+        let mut reports = 0;
+        for session in 0..clients.sessions() {
+            let mut each = |_: &Entry<'_>| {
+                reports += 1;
+                ControlFlow::Continue(())
+            };
+            store.resend(session, 1..=u64::MAX, &mut each).map_err(failed)?;
+        }
+        return compare("reports", reports, clients.reports).map(|()| reports);
+    }
+    found.check(clients)
+}
+
+pub(super) fn verify_node(node: &Path, clients: &Clients) -> Result<u64, Fault> {
+    let (mut found, mut wrong) = (Found::default(), None);
+    let store = node.join("store");
+    let read = read_store(&store, Kind::Journal, 1, |at, record| {
+        let taken = Entry::decode(record).and_then(|entry| found.take(&entry).ok());
+        match taken {
+            Some(()) => ControlFlow::Continue(()),
+            None => {
+                wrong = Some(at.sequence);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    read.map_err(followers::fault)?;
+    if let Some(record) = wrong {
+        let what = format!("record {record} of {} is none of the engine", store.display());
+        return Err(Fault::Wrong { what });
+    }
+    found.check(clients)
+}
+
+fn compare(what: &str, found: u64, expected: u64) -> Result<(), Fault> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Fault::Wrong {
+        what: format!("the store holds {found} {what}, the clients saw {expected}"),
+    })
 }

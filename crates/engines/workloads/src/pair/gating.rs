@@ -10,28 +10,28 @@
 //!  |------------- replied --------------------------------------->|
 //! ```
 
-use std::time::Duration;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
-use pickfs_pair::{Error, Primary};
+use pickfs_pair::{Error, Kind, Primary, PrimaryOptions, read_store};
 use pickfs_record::{Clock, OpIndex};
-use pickfs_workload::{
-    bench::Bench,
-    drive::{Turn, Work},
-    fault::Fault,
-    param::Resolved,
-};
+use pickfs_workload::bench::Bench;
+use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::fault::Fault;
+use pickfs_workload::param::Resolved;
+use pickfs_workload::workload::Session;
 
-use crate::{
-    followers::fault,
-    pair::{client::Client, params},
-    pattern::Pattern,
-};
+use crate::followers::{Followers, TIMEOUT, Terms, fault, primary_dir};
+use crate::hosts;
+use crate::pair::params;
+use crate::pair::ready::Side;
+use crate::pattern::Pattern;
 
 const BATCH_MAX: usize = 256;
 /// An acknowledgement that does not come in this time never will.
 const SAFE_WITHIN_NS: u64 = 20_000_000_000;
-/// A turn that began this long after it was due was sent late.
-const LATE_NS: u64 = 1_000;
 
 /// Where each operation has its laps; one that is not measured has none.
 #[derive(Debug, Clone, Copy)]
@@ -59,17 +59,17 @@ impl Places {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Done {
-    pub(super) messages: u64,
-    pub(super) batches: u64,
-    pub(super) batch_max: u64,
-    pub(super) sent_late: u64,
+struct Done {
+    messages: u64,
+    batches: u64,
+    batch_max: u64,
+    sent_late: u64,
 }
 
 pub(super) struct Gating {
-    pub(super) primary: Primary,
+    primary: Primary,
     client: Option<Client>,
-    pub(super) pattern: Pattern,
+    pattern: Pattern,
     payload: Vec<u8>,
     places: Places,
     /// Turns whose messages were taken and are not safe.
@@ -80,22 +80,38 @@ pub(super) struct Gating {
     is_degree_none: bool,
     /// What business logic has come to: it must see each message once, in order.
     logic: u64,
-    pub(super) done: Done,
+    done: Done,
+    /// Behind the primary, so that it ends first.
+    followers: Followers,
+    dir: PathBuf,
+    kind: Kind,
 }
 
 impl Gating {
-    pub(super) fn new(
-        primary: Primary,
-        client: Option<Client>,
-        params: &Resolved,
-        seed: u64,
-    ) -> Self {
+    pub(super) fn start(session: &Session) -> Result<Self, Fault> {
+        let (params, spec) = (&session.params, &session.spec);
+        let terms = Terms { home: hosts::home(params)?, ..params::terms(session) };
+        let followers = Followers::start(session, &terms, params::secondaries(params))?;
+        let dir = terms.dir;
+        let primary = Primary::open(PrimaryOptions {
+            store: params::store(params, true),
+            degree: params::degree(params),
+            copies: params.integer("copies") as usize,
+            timeout: TIMEOUT,
+            waiting: params::waiting(params),
+            transport: terms.transport,
+            ..PrimaryOptions::new(primary_dir(&dir), followers.addresses())
+        });
+        let mut primary = primary.map_err(fault)?;
         let payload_bytes = params.integer("size") as usize;
-        Gating {
+        let has_client = params.text("client") == "socket";
+        let client = has_client.then(|| Client::new(payload_bytes)).transpose()?;
+        primary.wait_ready(TIMEOUT).map_err(fault)?;
+        Ok(Gating {
             is_degree_none: primary.degree() == pickfs_pair::Degree::None,
             primary,
             client,
-            pattern: Pattern::new(payload_bytes, params::HEAD_BYTES, seed),
+            pattern: Pattern::new(payload_bytes, params::HEAD_BYTES, spec.seed),
             payload: vec![0; payload_bytes],
             places: Places::of(params),
             open: Vec::with_capacity(BATCH_MAX),
@@ -104,16 +120,14 @@ impl Gating {
             bytes_written: 0,
             logic: 0,
             done: Done::default(),
-        }
+            followers,
+            dir,
+            kind: if params.text("store") == "queue" { Kind::Queue } else { Kind::Journal },
+        })
     }
 
-    pub(super) fn sent(&self) -> u64 {
+    fn sent(&self) -> u64 {
         self.next_number - 1
-    }
-
-    /// Waits until the secondaries follow.
-    pub(super) fn wait_ready(&mut self) -> Result<(), Fault> {
-        self.primary.wait_ready(Duration::from_secs(10)).map_err(fault)
     }
 
     #[inline]
@@ -127,7 +141,7 @@ impl Gating {
         self.next_number += 1;
         self.bytes_written += self.payload.len() as u64;
         self.done.messages += 1;
-        self.done.sent_late += u64::from(turn.start_ns - turn.due_ns > LATE_NS);
+        self.done.sent_late += crate::late(turn);
         self.open.push(*turn);
         Ok(())
     }
@@ -199,6 +213,29 @@ impl Gating {
     }
 }
 
+impl Side for Gating {
+    fn begin(&mut self) {
+        self.done = Done::default();
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let Done { messages, batches, batch_max, sent_late } = self.done;
+        vec![
+            ("messages", messages),
+            ("batches", batches),
+            ("batch_max", batch_max),
+            ("sent_late", sent_late),
+        ]
+    }
+
+    fn verify(&mut self) -> Result<u64, Fault> {
+        self.primary.poll().map_err(fault)?;
+        let mut nodes = vec![primary_dir(&self.dir)];
+        nodes.extend(self.followers.end()?);
+        nodes.iter().map(|node| verify(node, self.kind, &self.pattern, self.sent())).sum()
+    }
+}
+
 impl Work for Gating {
     fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
         if !self.is_ready {
@@ -232,4 +269,68 @@ impl Work for Gating {
     fn bytes_written(&self) -> u64 {
         self.bytes_written
     }
+}
+
+// A request is written at one end and read at the other; the answer goes the other way.
+
+struct Client {
+    theirs: TcpStream,
+    ours: TcpStream,
+    request: Vec<u8>,
+}
+
+fn lost(error: std::io::Error) -> Fault {
+    Fault::Failed { reason: format!("the client's connection on loopback: {error}") }
+}
+
+impl Client {
+    fn new(request_bytes: usize) -> Result<Client, Fault> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(lost)?;
+        let address = listener.local_addr().map_err(lost)?;
+        let theirs = TcpStream::connect(address).map_err(lost)?;
+        let (ours, _) = listener.accept().map_err(lost)?;
+        for end in [&theirs, &ours] {
+            end.set_nodelay(true).map_err(lost)?;
+        }
+        Ok(Client { theirs, ours, request: vec![0; request_bytes] })
+    }
+
+    #[inline]
+    fn ask(&mut self, payload: &[u8]) -> Result<&[u8], Fault> {
+        self.theirs.write_all(payload).map_err(lost)?;
+        self.ours.read_exact(&mut self.request).map_err(lost)?;
+        Ok(&self.request)
+    }
+
+    #[inline]
+    fn answer(&mut self, word: u64) -> Result<u64, Fault> {
+        let mut answer = word.to_le_bytes();
+        self.ours.write_all(&answer).map_err(lost)?;
+        self.theirs.read_exact(&mut answer).map_err(lost)?;
+        Ok(u64::from_le_bytes(answer))
+    }
+}
+
+fn verify(node: &Path, kind: Kind, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
+    let mut last = 0;
+    let mut wrong = None;
+    read_store(&node.join("store"), kind, 1, |at, payload| {
+        last += 1;
+        if at.sequence == last && pattern.is_of(payload, last) {
+            return ControlFlow::Continue(());
+        }
+        wrong = Some(at.sequence);
+        ControlFlow::Break(())
+    })
+    .map_err(fault)?;
+    let node = node.display();
+    if let Some(sequence) = wrong {
+        let what = format!("message {sequence} of {node} is not what was sent");
+        return Err(Fault::Wrong { what });
+    }
+    if last != sent {
+        let what = format!("the last message of {node} is {last}, and {sent} were sent");
+        return Err(Fault::Wrong { what });
+    }
+    Ok(last)
 }

@@ -1,13 +1,10 @@
 //! One thread is the client and the primary, over a connection of its own; each secondary is a
 //! process with its own store on the same file system, over TCP on loopback.
 
-mod client;
-mod echo;
 mod gating;
 mod params;
 mod pinging;
 mod ready;
-mod verify;
 
 use crate::followers;
 use pickfs_workload::Workload;
@@ -19,10 +16,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: params::PARAMS,
     ops: params::ops,
     durability: params::durability,
-    prepare: |session| match params::socket(&session.params) {
-        Some(socket) => Ok(Box::new(ready::pinging(session, socket)?)),
-        None => Ok(Box::new(ready::gating(session)?)),
-    },
+    prepare: ready::prepare,
     scheduled: &[params::PROCESSED, params::REPLIED],
     check: params::check,
     incompatible: params::incompatible,

@@ -1,18 +1,13 @@
 use pickfs_pair::{Degree, StoreOptions, Waiting};
 use pickfs_queue as queue;
 use pickfs_record::Durability;
-use pickfs_workload::{
-    arrival,
-    param::{Literal, Param, ParamError, Resolved},
-    placement,
-    workload::Session,
-};
+use pickfs_workload::param::{Literal, Param, ParamError, Resolved};
+use pickfs_workload::workload::Session;
+use pickfs_workload::{arrival, placement};
 
-use crate::{
-    followers::{self, SECONDARY, TRANSPORT, Terms},
-    hosts::HOSTS,
-    pair::echo::Socket,
-};
+use crate::followers::{self, SECONDARY, TRANSPORT, Terms};
+use crate::hosts::HOSTS;
+use crate::pair::pinging::Socket;
 
 /// The number of a message.
 pub(super) const HEAD_BYTES: usize = 8;

@@ -1,17 +1,12 @@
 //! What comes before a turn - filling the payload, touching the next page - is done while it waits.
 
 use pickfs_record::{Clock, OpIndex};
-use pickfs_workload::{
-    bench::Bench,
-    drive::{Turn, Work},
-    fault::Fault,
-};
+use pickfs_workload::bench::Bench;
+use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::fault::Fault;
 
 use crate::pattern::Pattern;
-use crate::queue::{
-    channel::Sink,
-    payload::{BYTES_MIN, stamp},
-};
+use crate::queue::channel::Sink;
 
 /// The appender's work; in lines of the cache that the tailer does not write to.
 #[repr(align(128))]
@@ -43,9 +38,6 @@ impl Appending {
     }
 }
 
-/// A turn that began this long after it was due was sent late: twice what a lap over an idle machine takes.
-const LATE_NS: u64 = 1_000;
-
 impl Work for Appending {
     fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
         if !self.is_ready {
@@ -65,7 +57,7 @@ impl Work for Appending {
         bench.lap(OpIndex(0), turn.start_ns, end_ns, offset_bytes);
         self.next_number += 1;
         self.bytes_written += self.payload.len() as u64;
-        self.turns_late += u64::from(turn.start_ns - turn.due_ns > LATE_NS);
+        self.turns_late += crate::late(turn);
         Ok(end_ns)
     }
 
@@ -75,5 +67,57 @@ impl Work for Appending {
 
     fn bytes_written(&self) -> u64 {
         self.bytes_written
+    }
+}
+
+// What stands in a message: when it was due, when its append began, which one it is, and bytes that follow from
+// that number.
+//
+// ```text
+// payload   0           8           16       24
+//           | origin ns | start ns  | number | bytes of the pattern |
+// ```
+//
+// The origin is the due time without the driver's own stalls: what the reader waited since then is the response.
+
+pub(super) const BYTES_MIN: usize = 24;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) origin_ns: u64,
+    pub(super) start_ns: u64,
+    pub(super) number: u64,
+}
+
+/// Stamps the times: the last stores before the append.
+#[inline]
+pub(super) fn stamp(payload: &mut [u8], origin_ns: u64, start_ns: u64) {
+    payload[..8].copy_from_slice(&origin_ns.to_le_bytes());
+    payload[8..16].copy_from_slice(&start_ns.to_le_bytes());
+}
+
+/// Reads what was stamped; `None` of a payload that is too short.
+#[inline]
+pub(super) fn told(payload: &[u8]) -> Option<Told> {
+    let head = payload.first_chunk::<BYTES_MIN>()?;
+    let word = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&head[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    Some(Told { origin_ns: word(0), start_ns: word(8), number: word(16) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_says_what_was_stamped() {
+        let mut payload = [0; 30];
+        payload[16] = 42;
+        stamp(&mut payload, 5, 6);
+        assert_eq!(told(&payload), Some(Told { origin_ns: 5, start_ns: 6, number: 42 }));
+        assert_eq!(told(&payload[..23]), None);
     }
 }

@@ -3,13 +3,9 @@
 
 mod appending;
 mod channel;
-mod memory;
 mod params;
-mod payload;
-mod reader;
 mod ready;
 mod tailing;
-mod verify;
 
 pub(crate) use ready::allocation_note;
 
@@ -26,6 +22,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     scheduled: &[params::APPEND, params::WRITE_TO_READ],
     check: params::check,
     incompatible: params::incompatible,
-    play: reader::play,
+    play: tailing::play,
     ..Workload::LOOP
 };

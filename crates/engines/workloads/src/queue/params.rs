@@ -1,21 +1,19 @@
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use pickfs_queue::{
     Advice, Allocation, Options, Prepare, ReadBy, Retention, Sync, SyncEvery, Touch, layout,
 };
 use pickfs_record::Durability;
+use pickfs_workload::param::{Check, Literal, Param, ParamError, Resolved};
+use pickfs_workload::workload::Session;
+use pickfs_workload::{arrival, placement};
 use serde_json::Value;
 
-use crate::queue::payload;
-use pickfs_workload::{
-    arrival,
-    param::{Check, Literal, Param, ParamError, Resolved},
-    placement,
-    workload::Session,
-};
+use crate::queue::appending::BYTES_MIN;
 
 pub(super) const PARAMS: &[Param] = &[
-    param! { "size" = Integer(256), Bytes(payload::BYTES_MIN as u64, 1 << 20);
+    param! { "size" = Integer(256), Bytes(BYTES_MIN as u64, 1 << 20);
     "payload bytes of a message" },
     arrival::ARRIVAL,
     Param { default: Literal::Integer(10_000), ..arrival::RATE },

@@ -1,29 +1,21 @@
-use std::{
-    path::PathBuf,
-    sync::atomic::{
-        AtomicBool,
-        Ordering::{Acquire, Release},
-    },
-    thread,
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
+use std::thread;
+use std::time::Duration;
 
 use pickfs_queue::{Allocation, Queue};
-use pickfs_workload::{
-    arrival::{self, Schedule},
-    drive::Span,
-    fault::Fault,
-    measurement::{Measured, Measurement},
-    workload::{Prepared, Session},
-};
+use pickfs_workload::arrival::{self, Schedule};
+use pickfs_workload::drive::Span;
+use pickfs_workload::fault::Fault;
+use pickfs_workload::measurement::{Measured, Measurement};
+use pickfs_workload::workload::{Prepared, Session};
 
-use crate::queue::{
-    appending::Appending,
-    channel::{Channel, fault},
-    params,
-    reader::Reader,
-    verify,
-};
+use crate::pattern::Pattern;
+use crate::queue::appending::{Appending, told};
+use crate::queue::channel::{Channel, fault};
+use crate::queue::params;
+use crate::queue::tailing::Reader;
 
 const RETIRE_EACH: Duration = Duration::from_millis(500);
 
@@ -105,8 +97,7 @@ pub(crate) fn allocation_note(queue: &Queue, asked: Allocation) -> Option<String
 }
 
 fn roles(session: &Session) -> String {
-    let cpu = |cpu: Option<u32>| cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"));
-    let appender = cpu(session.spec.cpu);
+    let appender = crate::cpu(session.spec.cpu);
     match session.params.text("tailer") {
         "none" => format!("one thread: the appender on {appender}"),
         _ => {
@@ -114,7 +105,7 @@ fn roles(session: &Session) -> String {
                 true => "two processes",
                 false => "two threads of one process with a mapping each",
             };
-            let tailer = cpu(session.spec.helper_cpu);
+            let tailer = crate::cpu(session.spec.helper_cpu);
             format!("{what}: appender on {appender}, tailer on {tailer}")
         }
     }
@@ -159,11 +150,32 @@ impl Prepared for Ready {
 
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
         match self.channel.queue() {
-            Some(_) => {
-                verify::verify(&self.directory, &self.appending.pattern, self.appending.sent())
-            }
+            Some(_) => verify(&self.directory, &self.appending.pattern, self.appending.sent()),
             // Each was compared when it was read.
             None => Ok(self.appending.sent()),
         }
     }
+}
+
+pub(super) fn verify(directory: &Path, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
+    let queue = Queue::open_read_only(directory).map_err(fault)?;
+    let mut tailer = queue.tailer().map_err(fault)?;
+    let (mut checked, mut last) = (0, 0);
+    while let Some(message) = tailer.poll().map_err(fault)? {
+        let number = told(message.payload).map_or(0, |told| told.number);
+        let is_next = last == 0 || number == last + 1;
+        if !is_next || number != message.sequence || !pattern.is_of(message.payload, number) {
+            let what =
+                format!("message {} behind message {last} is not what was sent", message.sequence);
+            return Err(Fault::Wrong { what });
+        }
+        last = number;
+        checked += 1;
+    }
+    if last != sent {
+        return Err(Fault::Wrong {
+            what: format!("the last message is {last}, and {sent} were sent"),
+        });
+    }
+    Ok(checked)
 }
