@@ -141,7 +141,7 @@ fn direct_text(trial: &TrialRecord) -> Option<String> {
 
 fn overflow_text(trial: &TrialRecord) -> Option<String> {
     let laps: u64 = trial.ops.iter().map(|op| op.service.overflow).sum();
-    (laps > 0).then(|| format!("{laps} laps were longer than the histogram holds"))
+    (laps > 0).then(|| format!("{laps} operations were longer than the histogram holds"))
 }
 
 /// Doubts over the run, one notice per kind: the number of its trials, and the words

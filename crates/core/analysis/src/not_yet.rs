@@ -17,7 +17,7 @@ pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     if !panels.is_empty() {
         open.push(NotYet {
             what: "maxima".into(),
-            why: "the largest of n laps has no interval and is never ranked".into(),
+            why: "the largest of n operations has no interval and is never ranked".into(),
         });
     }
     open

@@ -193,7 +193,7 @@ mod tests {
         let mut run = fake_run(&FakeRun::default());
         for trial in &mut run.trials {
             trial.counts.insert(CAPACITY_KEY.into(), 1_000.0 * f64::from(trial.block));
-            trial.notes.push(format!("capacity: {} turns a second were held", trial.block));
+            trial.notes.push(format!("capacity: {} operations a second were held", trial.block));
         }
         let groups = groups(&run);
         let row = row(&groups[0].members[0], Vec::new());

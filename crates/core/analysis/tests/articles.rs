@@ -130,7 +130,7 @@ fn what_is_missing_is_named_the_nearest_first() {
     assert_eq!(said("append.mean", "roll.p50"), "roll.p50 service was not measured");
     assert_eq!(
         said("append.mean", "append.max"),
-        "the largest and the smallest of n laps are shown and never ranked"
+        "the largest and the smallest of n operations are shown and never ranked"
     );
     let unkept = said("append.mean service", "unkept the weather");
     assert_eq!(unkept, "runs hold no comparison of the weather");

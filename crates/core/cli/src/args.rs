@@ -49,7 +49,7 @@ pub enum Command {
     /// Which candidate serves an objective best, under hard conditions
     #[command(after_help = choose::EXAMPLES)]
     Choose(choose::ChooseArgs),
-    /// Why laps of a run were slow: what the kernel was doing, and what to change
+    /// Why operations of a run were slow: what the kernel was doing, and what to change
     #[command(after_help = examples::EXPLAIN)]
     Explain(explain::ExplainArgs),
     /// All runs of a folder in a browser, read-only
@@ -157,7 +157,7 @@ pub struct PlanChanges {
     /// Race as --until-decided does, for this long at most (default: the plan's, else 45m)
     #[arg(help_heading = HOW_LONG, long, value_name = "DURATION")]
     pub budget: Option<String>,
-    /// Join laps above this time with what the kernel was doing (see pickfs explain); also samples=HZ, context
+    /// Join operations above this time with what the kernel was doing (see pickfs explain); also samples=HZ, context
     #[arg(help_heading = WHAT, long, value_name = "DURATION,...", num_args = 0..=1, require_equals = true, default_missing_value = "100us")]
     pub explain: Option<String>,
     /// Processors that measure (thread, lanes, commands) and that help (other threads, the lab), as
@@ -309,7 +309,7 @@ pub struct ShowArgs {
     /// A run: its file or its folder; or a folder of runs
     #[arg(default_value = "pickfs-runs")]
     pub run: PathBuf,
-    /// One trial by its number, with steps, environment and laps
+    /// One trial by its number, with steps, environment and operations
     #[arg(long, value_name = "N")]
     pub trial: Option<u32>,
     /// Every table of a run that is made of phases (column, files)

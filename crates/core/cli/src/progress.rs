@@ -129,7 +129,7 @@ impl Sink for Progress {
             Event::TrialProgress { phase, laps, max_ns, .. } => {
                 let live = match laps {
                     0 => String::new(),
-                    _ => format!("  {laps} laps, worst {}", duration_text(*max_ns as f64)),
+                    _ => format!("  {laps} operations, worst {}", duration_text(*max_ns as f64)),
                 };
                 self.show(&format!("{}  {phase}{live}", self.cell));
             }

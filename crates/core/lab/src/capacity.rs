@@ -58,7 +58,7 @@ pub fn seek(
     match found {
         Capacity::Under { missed_per_s } => {
             let lowest = significant(missed_per_s);
-            Err(TrialError::Failed(format!("not even {lowest} turns a second were held")))
+            Err(TrialError::Failed(format!("not even {lowest} operations a second were held")))
         }
         _ => Ok(()),
     }
@@ -124,15 +124,15 @@ fn held_per_s(found: Capacity) -> f64 {
 fn words(found: Capacity, attempts: u32) -> String {
     let text = match found {
         Capacity::Between { held_per_s, missed_per_s } => format!(
-            "{} turns a second were held, {} were not",
+            "{} operations a second were held, {} were not",
             significant(held_per_s),
             significant(missed_per_s)
         ),
         Capacity::AtLeast { held_per_s } => {
-            format!("{} turns a second were held, {AT_LIMIT_WORDS}", significant(held_per_s))
+            format!("{} operations a second were held, {AT_LIMIT_WORDS}", significant(held_per_s))
         }
         Capacity::Under { missed_per_s } => {
-            format!("not even {} turns a second were held", significant(missed_per_s))
+            format!("not even {} operations a second were held", significant(missed_per_s))
         }
     };
     format!("capacity: {text} ({attempts} attempts)")

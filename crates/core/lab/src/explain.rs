@@ -72,8 +72,8 @@ impl Explanation {
             return Explanation::default();
         }
         let laps = SlowLaps::create(above_ns).map(Arc::new);
-        let laps =
-            laps.map_err(|error| record.notes.push(format!("slow laps not explained: {error}")));
+        let laps = laps
+            .map_err(|error| record.notes.push(format!("slow operations not explained: {error}")));
         Explanation { laps: laps.ok(), also, ending: None }
     }
 

@@ -39,7 +39,7 @@ fn the_page_tells_the_causes_and_opens_the_slowest_laps() {
     let cells = page.split("id=\"cells\"").nth(1).expect("every cell");
     for words in [
         "Why it was slow",
-        "the slowest laps, from start to end",
+        "the slowest operations, from start to end",
         "rwsem_down_write_slowpath &lt; xfs_file_buffered_write",
         "rwsem_wake &lt; xfs_file_buffered_read",
     ] {
@@ -55,8 +55,8 @@ fn a_run_that_was_not_explained_has_no_trace_of_it() {
         let screen = first_screen(subject, &Screen { columns: 100, ..Screen::default() });
         (html(subject, None), markdown(subject, None), exports::file_names(subject), screen)
     });
-    assert!(!page.contains("Why laps were slow") && !page.contains("#slow"));
-    assert!(!words.contains("Why laps were slow") && !screen.contains("pickfs explain"));
+    assert!(!page.contains("Why operations were slow") && !page.contains("#slow"));
+    assert!(!words.contains("Why operations were slow") && !screen.contains("pickfs explain"));
     assert!(!names.iter().any(|name| name == exports::STALLS || name.contains("slow-laps")));
     let asked = with(&plain, |subject| exports::render(subject, None, exports::STALLS));
     assert_eq!(asked.expect("no failure"), None);
@@ -99,7 +99,7 @@ fn markdown_and_the_first_screen_name_the_leading_cause() {
         let screen = first_screen(subject, &Screen { columns: 100, ..Screen::default() });
         (markdown(subject, None), screen)
     });
-    assert!(words.contains("### Why laps were slow"));
+    assert!(words.contains("### Why operations were slow"));
     assert!(words.contains("| 70 % |") && words.contains("reader in xfs"), "{words}");
     let slow = screen.split("\nslow ").nth(1).unwrap_or_else(|| panic!("{screen}"));
     assert!(slow.contains("pickfs explain RUN"), "{slow}");

@@ -14,11 +14,11 @@ use crate::{
 
 pub const ARRIVAL: Param = param! { "arrival" = Text("fixed"),
 Words(|| vec!["fixed", "poisson", "bursts", "recorded", "closed"]);
-"when turns come: evenly, at random with the same mean, in bursts, as recorded, or each \
+"when operations are due: evenly, at random with the same mean, in bursts, as recorded, or each \
  after the one before" };
 
 pub const RATE: Param = param! { "rate" = Integer(1000), Rate;
-"turns per second (outside bursts); not used by recorded and closed" };
+"operations per second (outside bursts); not used by recorded and closed" };
 
 pub const BURST_FACTOR: Param = param! { "burst_factor" = Number(4.0), Number(1.0, 1e6);
 "rate within a burst, as a multiple of the rate outside" };
@@ -38,10 +38,10 @@ pub const SPEED: Param = param! { "speed" = Number(1.0), Number(1e-6, 1e6);
 "how many times faster than recorded" };
 
 pub const PAUSE: Param = param! { "pause" = Text("50us"), Duration(60_000_000_000);
-"closed arrival: from the end of a turn to the start of the next" };
+"closed arrival: from the end of an operation to the start of the next" };
 
 pub const WAIT: Param = param! { "wait" = Text("sleep"), Words(|| vec!["sleep", "spin"]);
-"how the time to the next turn passes: asleep until just before it, or spinning throughout" };
+"how the time to the next operation passes: asleep until just before it, or spinning throughout" };
 
 pub fn check(params: &Resolved) -> Result<(), ParamError> {
     let recorded = ["arrival", "size"].iter().any(|name| params.text(name) == "recorded");

@@ -29,7 +29,7 @@ const PARAMS: &[Param] = &[
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "null",
-    about: "does nothing: the cost of one lap and the noise of the machine",
+    about: "does nothing: the cost of one operation and the noise of the machine",
     params: PARAMS,
     ops: |_| vec!["null".into()],
     durability: |_| Durability::Nothing,

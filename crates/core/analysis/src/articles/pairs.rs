@@ -182,7 +182,7 @@ fn pair(
     }
     match &claim.measure {
         Measure::Number(metric) if !metric.statistic.is_ranked() => {
-            miss(9, "the largest and the smallest of n laps are shown and never ranked")
+            miss(9, "the largest and the smallest of n operations are shown and never ranked")
         }
         Measure::Number(metric) => of_metric(claim, desk, metric, [subject, object], rules),
         Measure::Table(rows) => several::mean(claim, desk, rows, [subject, object], rules),

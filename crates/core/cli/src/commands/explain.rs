@@ -32,7 +32,7 @@ pub struct ExplainArgs {
     /// Write to a file; without, of a command to standard error, where it does not mix with its output
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "run")]
     pub output: Option<PathBuf>,
-    /// Slowest laps that are opened for each operation
+    /// Slowest operations that are opened for each operation
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub laps: usize,
     /// With the kernel stacks of each cause

@@ -201,7 +201,7 @@ fn worst_second(subject: &Subject, row: &Row, op: &str) -> Option<String> {
 fn quantiles(op: &OpSummary) -> Vec<Node> {
     let heading = format!("{}, {}", op_name(&op.op), view_name(op.view));
     let text = format!(
-        "{} laps in {} s; mean {}, standard deviation {}, smallest {}, largest {}.",
+        "{} operations in {} s; mean {}, standard deviation {}, smallest {}, largest {}.",
         grouped(op.count as i64),
         significant(op.measured_s),
         duration_text(op.mean_ns.median),

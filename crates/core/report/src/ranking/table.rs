@@ -188,7 +188,7 @@ fn floors(subject: &Subject) -> Vec<Node> {
     let spread = |value: Spread| Cell::from(duration_text(value.median)).range(range_text(value));
     let mut table = Table::new([
         ("panel", Kind::Word),
-        ("lap p50", Kind::Number),
+        ("without I/O p50", Kind::Number),
         ("p99", Kind::Number),
         ("largest", Kind::Number),
     ]);

@@ -25,12 +25,12 @@ pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Sc
     let parts = shown.iter().flat_map(|worst| &worst.lap.parts);
     let frame = Frame {
         look: Look { plot: look.font * ROW * shown.len() as f32, ..look },
-        title: format!("{}: the slowest laps, from start to end", op_name(&op.op)),
-        hint: "Each bar is one lap; its length in time stands left of it. High: blocked; half: waiting for a \
+        title: format!("{}: the slowest operations, from start to end", op_name(&op.op)),
+        hint: "Each bar is one operation; its length in time stands left of it. High: blocked; half: waiting for a \
                processor; low: on one.".into(),
         x: Axis::span(Unit::Count, 0.0, 100.0),
         y: Axis::between(Unit::Count, 0.0, shown.len() as f64),
-        x_title: "share of the lap (%)".into(),
+        x_title: "share of the operation (%)".into(),
         y_title: String::new(),
         legend: causes.legend(parts.map(|part| part.cause.as_str())),
         rows: Rows::Names(shown.iter().map(name).collect(), 0.0),

@@ -57,13 +57,13 @@ pub fn stalls_document(tables: &[StallTable], screen: &StallScreen) -> Document 
         let text = "nothing was explained: run the plan with --explain";
         nodes.push(Node::Paragraph(text.into()));
     }
-    Document { title: "Why laps were slow".into(), nodes }
+    Document { title: "Why operations were slow".into(), nodes }
 }
 
 /// The section of a whole run; nothing where it was not explained.
 pub(crate) fn section(subject: &Subject) -> Option<Node> {
-    let text = "What the kernel was doing meanwhile, for each lap above the threshold: its time is \
-                split without a gap. A share is of the time of slow laps, not of all laps.";
+    let text = "What the kernel was doing meanwhile, for each operation above the threshold: its time is \
+                split without a gap. A share is of the time of slow operations, not of all.";
     let mut nodes = vec![Node::Note(text.into())];
     nodes.extend(advice(words::advice(&subject.stalls, words::MANY)));
     let causes = Causes::of(&subject.stalls);
@@ -74,7 +74,7 @@ pub(crate) fn section(subject: &Subject) -> Option<Node> {
         let own = charts.iter().filter(|chart| chart.panel == Some(index));
         nodes.push(Node::Fold(Fold {
             title: format!(
-                "{}: {} in slow laps",
+                "{}: {} in slow operations",
                 table.subject,
                 duration_text(slow_ns(table) as f64)
             ),
@@ -84,7 +84,7 @@ pub(crate) fn section(subject: &Subject) -> Option<Node> {
             ..Fold::default()
         }));
     }
-    let title = "Why laps were slow".into();
+    let title = "Why operations were slow".into();
     (!subject.stalls.is_empty()).then_some(Node::Section("slow", title, nodes))
 }
 
@@ -112,7 +112,7 @@ fn of_cell<'c>(
     }
     nodes.extend(seen(table));
     if let Some(cell) = table.cell.as_ref().filter(|_| !table.ops.is_empty()) {
-        nodes.push(Node::Jump(format!("cell-{}", cell.0), "The slowest laps, opened".into()));
+        nodes.push(Node::Jump(format!("cell-{}", cell.0), "The slowest operations, opened".into()));
     }
     nodes
 }
@@ -130,7 +130,7 @@ fn seen(table: &StallTable) -> Vec<Node> {
     let mut nodes = Vec::new();
     if table.ops.is_empty() {
         let above = duration_text(table.above_ns as f64);
-        nodes.push(Node::Paragraph(format!("No lap took longer than {above}.").into()));
+        nodes.push(Node::Paragraph(format!("No operation took longer than {above}.").into()));
     }
     let mut rows = vec![("seen", words::counted(table))];
     rows.extend(words::tier(table).map(|tier| ("read", tier)));

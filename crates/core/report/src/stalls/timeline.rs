@@ -86,8 +86,8 @@ fn hint(table: &StallTable, op: &OpTable, shown: usize) -> String {
         false => format!("All {}", grouped(op.sums.laps as i64)),
     };
     format!(
-        "{which} laps above {}, all trials over each other; colour and marker name the cause of \
-         most of a lap's time.",
+        "{which} operations above {}, all trials over each other; colour and marker name the cause of \
+         most of an operation's time.",
         duration_text(table.above_ns as f64)
     )
 }

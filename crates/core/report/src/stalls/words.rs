@@ -23,7 +23,7 @@ pub fn about(table: &StallTable, op: &OpTable) -> String {
         all => format!(" of {}", grouped(all as i64)),
     };
     format!(
-        "{}: {}{of_all} laps took longer than {}, {} in all",
+        "{}: {}{of_all} operations took longer than {}, {} in all",
         op_name(&op.op),
         grouped(op.sums.laps as i64),
         duration_text(table.above_ns as f64),
@@ -65,7 +65,7 @@ pub fn headlines(subject: &Subject) -> Vec<String> {
 
 fn sentence(table: &StallTable, op: &OpTable) -> String {
     format!(
-        "{}: {} laps above {}: {}.",
+        "{}: {} operations above {}: {}.",
         op_name(&op.op),
         grouped(op.sums.laps as i64),
         duration_text(table.above_ns as f64),
@@ -89,9 +89,9 @@ pub fn counted(table: &StallTable) -> String {
     let mut words = vec![format!("{} events", grouped(counts.events as i64))];
     let told = [
         (counts.events_lost, "events lost"),
-        (counts.laps_missed, "slow laps not joined"),
-        (counts.laps_unwatched, "slow laps of threads that were not watched yet"),
-        (counts.samples, "samples in slow laps"),
+        (counts.laps_missed, "slow operations not joined"),
+        (counts.laps_unwatched, "slow operations of threads that were not watched yet"),
+        (counts.samples, "samples in slow operations"),
         (counts.context_events, "context events"),
         (counts.context_lost, "context events lost"),
     ];
@@ -100,7 +100,7 @@ pub fn counted(table: &StallTable) -> String {
     if counts.run_delay_ns > 0 {
         let delay = duration_text(counts.run_delay_ns as f64);
         words.push(format!(
-            "all threads together waited {delay} for a processor, in slow laps or not"
+            "all threads together waited {delay} for a processor, in slow operations or not"
         ));
     }
     words.join(", ")
