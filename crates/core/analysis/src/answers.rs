@@ -403,7 +403,10 @@ mod tests {
         let ends: Vec<_> = found.endings.iter().map(|ending| ending.end).collect();
         assert_eq!((found.answers.len(), ends), (1, vec![AnswerEnd::NoAnswer, AnswerEnd::Winner]));
         let said = found.endings[0].line();
-        assert_eq!(said, "NO ANSWER too few slow calls carry durable p99.999.");
+        assert_eq!(
+            said,
+            "NO ANSWER too few slow calls carry p99.999 service time of durable appends."
+        );
         assert!((found.answers[0].alpha - whole[0].alpha).abs() < 1e-12);
         let next = next_block(&run);
         assert_eq!((next.decided, next.cells.len()), (false, 3), "those that should carry it");

@@ -22,7 +22,7 @@ use crate::{
     budget::enough_blocks,
     panels::{BY_CANDIDATE, Group},
     summary::is_carried,
-    wording::{blocks_text, list, metric_name, percent_over_one, quantile_name, survival, times},
+    wording::{blocks_text, list, metric_words, percent_over_one, quantile_name, survival, times},
 };
 
 /// Blocks of a planned run, at most, that are proposed by their number; beyond them a race.
@@ -95,10 +95,10 @@ fn ahead(first: &str, lead: &Lead, blocks: &str) -> String {
     format!("{} faster than {over} ({interval}{blocks})", times(*ratio))
 }
 
-/// `by durable p50, sync=fdatasync, on this loop image`.
+/// `by median service time of durable appends, sync=fdatasync, on this loop image`.
 fn by(panel: Option<&Panel>, answer: &Answer) -> String {
     let view = if answer.raw { View::RawResponse } else { answer.metric.view };
-    let mut text = format!("by {}", metric_name(&Metric { view, ..answer.metric.clone() }));
+    let mut text = format!("by {}", metric_words(&Metric { view, ..answer.metric.clone() }));
     if !answer.panel.is_empty() {
         text.push_str(&format!(", {}", answer.panel));
     }
@@ -148,7 +148,7 @@ fn asks(run: &RunRecord, panels: &[Panel]) -> bool {
 fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) -> Ending {
     let rows = || panels.iter().flat_map(|panel| &panel.rows);
     let measured = |row: &&Row| row.trials > 0 && row.backing != BackingKind::Memory;
-    let by = only.map_or_else(String::new, |metric| format!(" by {}", metric_name(metric)));
+    let by = only.map_or_else(String::new, |metric| format!(" by {}", metric_words(metric)));
     let mut asked = run.plan.design.primary.iter().filter(|m| only.is_none_or(|one| one == *m));
     let lacking = asked.find(|metric| {
         let of_op = |row: &&Row| row.ops.iter().any(|op| metric.names(&op.op));
@@ -175,13 +175,13 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
             let needed = enough_blocks(&run.plan);
             let are = if blocks == 1 { "is" } else { "are" };
             let (done, blocks) = (blocks, blocks_text(blocks));
-            let name = metric_name(metric);
+            let name = metric_words(metric);
             let why = format!("{blocks} {are} too few to compare by {name}");
             (why, Some(more_of(design, done, needed)))
         }
         (_, _, Some(metric)) => {
             let measure = format!("{:.0}s", (4.0 * run.plan.timing.measure_s).ceil());
-            let why = format!("too few slow calls carry {}", metric_name(metric));
+            let why = format!("too few slow calls carry {}", metric_words(metric));
             (why, Some(("--measure", measure)))
         }
         _ => (format!("there is nothing to compare{by}"), None),
@@ -404,7 +404,7 @@ mod tests {
         let said = found.line();
         assert!(said.starts_with(begin), "{said}");
         assert!(said.contains("x faster than ext4:noatime (95 % interval 1."), "{said}");
-        let end = "; 12 blocks) by durable p50, sync=fdatasync, on this loop image.";
+        let end = "; 12 blocks) by median service time of durable appends, sync=fdatasync, on this loop image.";
         assert!(said.ends_with(end), "{said}");
     }
 
@@ -448,7 +448,7 @@ mod tests {
         });
         let found = first(&run);
         let said = "NO ANSWER other programs took the CPU in 4 of 4 blocks of ext4 and xfs; these are not ranked by \
-                    durable p50, on this loop image; stop them first.";
+                    median service time of durable appends, on this loop image; stop them first.";
         assert_eq!(found.line(), said);
         assert_eq!(found.cure.expect("a command").command, "pickfs journal");
     }

@@ -109,6 +109,12 @@ pub fn groups(run: &RunRecord) -> Vec<Group<'_>> {
     for group in &mut groups {
         choose_reference(group, &run.plan.design.reference);
     }
+    // What the plan asks stands before what it only measures.
+    let asked = |group: &Group<'_>| {
+        let cells = || group.members.iter().map(|member| member.cell);
+        run.plan.design.primary.iter().any(|metric| cells().any(|cell| applies(metric, cell)))
+    };
+    groups.sort_by_key(|group| !asked(group));
     groups
 }
 

@@ -29,6 +29,27 @@ pub fn survival(durability: Durability) -> String {
     text.split(',').next().unwrap_or(&text).to_string()
 }
 
+/// A metric in a sentence in a sentence: `median response time of durable appends`; what has no view keeps its name.
+pub fn metric_words(metric: &Metric) -> String {
+    let statistic = match metric.statistic {
+        Statistic::Rate | Statistic::Figure(_) => return metric_name(metric),
+        Statistic::Mean if is_program_time(&metric.op) => return metric_name(metric),
+        Statistic::Quantile(0.5) => "median".into(),
+        other => other.to_string(),
+    };
+    let time = match metric.view {
+        View::Service => "service time",
+        View::Response => "response time",
+        View::RawResponse => "raw response time",
+    };
+    let of = match metric.op.as_str() {
+        "durable" => "durable appends",
+        "append" => "appends",
+        other => other,
+    };
+    format!("{statistic} {time} of {of}")
+}
+
 pub fn is_program_time(op: &str) -> bool {
     matches!(op, "wall" | "user" | "system")
 }

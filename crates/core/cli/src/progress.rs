@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, io::IsTerminal};
+use std::{collections::BTreeMap, io::IsTerminal, time::Duration};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pickfs_lab::{length::length_text, sink::Sink};
@@ -12,6 +12,9 @@ use pickfs_report::{
 };
 
 use crate::terminal;
+
+/// Steps of the bar.
+const FINE: u64 = 1_000;
 
 pub struct Progress {
     bar: ProgressBar,
@@ -90,10 +93,10 @@ impl Progress {
     }
 }
 
-/// Two lines: where the run is, and the medians so far.
+/// Two lines: how much of the time is over and where the run is, and the medians so far.
 fn style() -> ProgressStyle {
     let bar = if columns() < 60 { 6 } else { 16 };
-    ProgressStyle::with_template(&format!("{{bar:{bar}}} {{pos}}/{{len}}{{wide_msg}}\n{{prefix}}"))
+    ProgressStyle::with_template(&format!("{{bar:{bar}}} {{wide_msg}}\n{{prefix}}"))
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars("=> ")
 }
@@ -108,17 +111,20 @@ impl Sink for Progress {
         match event {
             Event::RunStarted { trials, expected_s, seed, file, card, environment, .. } => {
                 self.say(card_text(card, environment, self.on_terminal));
-                self.bar.set_length(u64::from(*trials));
+                self.bar.set_length(FINE);
                 let expected = length_text(&self.plan, *expected_s);
-                let trials = counted(u64::from(*trials), "trial");
-                let up_to = if self.plan.design.stop.is_race() { "up to " } else { "" };
-                self.say(format!("{up_to}{trials}, {expected}, seed {seed}, kept in {file}"));
+                // A race ends by its time or its answer, seldom by its trials.
+                let trials = match self.plan.design.stop.is_race() {
+                    true => String::new(),
+                    false => format!("{}, ", counted(u64::from(*trials), "trial")),
+                };
+                self.say(format!("{trials}{expected}, seed {seed}, kept in {file}"));
             }
             Event::Preparing { what, share } => {
                 self.bar.set_message(format!("{what} {:.0} %", share * 100.0));
             }
             Event::TrialStarted { block, candidate, levels, .. } => {
-                self.cell = format!("block {block}  {candidate} {levels}");
+                self.cell = format!("block {block}  {candidate} {levels}").trim_end().into();
                 if *block != self.running.block && !self.on_terminal {
                     self.tell_medians();
                 }
@@ -129,12 +135,12 @@ impl Sink for Progress {
             Event::TrialProgress { phase, laps, max_ns, .. } => {
                 let live = match laps {
                     0 => String::new(),
-                    _ => format!("  {laps} operations, worst {}", duration_text(*max_ns as f64)),
+                    _ => format!(", worst {}", duration_text(*max_ns as f64)),
                 };
                 self.show(&format!("{}  {phase}{live}", self.cell));
             }
-            Event::TrialFinished { number, outcome, headline_ns, left_s } => {
-                self.bar.set_position(u64::from(*number));
+            Event::TrialFinished { outcome, headline_ns, left_s, .. } => {
+                self.bar.set_position(done(self.bar.elapsed(), *left_s));
                 self.finished(outcome, *headline_ns, *left_s);
             }
             Event::Noticed { text } => self.say(format!("note: {text}")),
@@ -144,6 +150,12 @@ impl Sink for Progress {
             }
         }
     }
+}
+
+/// Parts of the time that has passed and is left: of the trials nobody knows how many are repeated, or end a race.
+fn done(passed: Duration, left_s: f64) -> u64 {
+    let passed_s = passed.as_secs_f64();
+    (FINE as f64 * passed_s / (passed_s + left_s).max(f64::MIN_POSITIVE)) as u64
 }
 
 /// The whole card; a terminal shows the machine and what is in doubt, as the run file has the rest.
@@ -169,8 +181,8 @@ fn card_text(card: &Environment, environment: &Environment, is_short: bool) -> S
 
 impl Progress {
     fn show(&self, what: &str) {
-        let left = if self.left.is_empty() { "" } else { &format!("  {} left", self.left) };
-        self.bar.set_message(format!("{left}  {what}"));
+        let left = if self.left.is_empty() { "" } else { &format!("{} left  ", self.left) };
+        self.bar.set_message(format!("{left}{what}"));
     }
 
     /// A line for each combination of levels.

@@ -62,7 +62,7 @@ pub(crate) fn table(subject: &Subject, most: usize) -> Option<Table> {
     }
     let more = asked.len().saturating_sub(most);
     table.notes.extend((more > 0).then(|| format!("and {more} more").into()));
-    (!asked.is_empty()).then_some(Table { has_ranges: true, is_cards: true, ..table })
+    (!asked.is_empty()).then_some(Table { has_ranges: true, ..table })
 }
 
 fn name(panel: &Panel, metric: &Metric) -> Cell {
@@ -108,9 +108,9 @@ fn candidate(subject: &Subject, panel: &Panel, metric: &Metric, label: &str, edg
         range: format!("{value}{survives} {}", interval.unwrap_or_default()).trim_end().into(),
         brief: Some(words.clone()),
         tip: found.map_or_else(String::new, |_| format!("right is faster; the edge is {edge:.1}x")),
-        dot: found.filter(|_| !is_reference).map(|found| {
-            let (low, high) = found.interval.unwrap_or((found.speedup, found.speedup));
-            [low, found.speedup, high].map(place)
+        dot: found.filter(|_| !is_reference).and_then(|found| {
+            let (low, high) = found.interval?;
+            Some([low, found.speedup, high].map(place))
         }),
         ..Cell::from(words)
     }
@@ -118,8 +118,7 @@ fn candidate(subject: &Subject, panel: &Panel, metric: &Metric, label: &str, edg
 
 fn edge<'f>(found: impl Iterator<Item = &'f Comparison>) -> f64 {
     let ends = found.flat_map(|found| {
-        let (low, high) = found.interval.unwrap_or((found.speedup, found.speedup));
-        [found.speedup, low, high]
+        found.interval.into_iter().flat_map(|(low, high)| [found.speedup, low, high])
     });
     let farthest = ends.map(|ratio| ratio.max(1.0 / ratio)).fold(1.0, f64::max);
     if farthest.is_finite() { farthest.clamp(EDGES.0, EDGES.1) } else { EDGES.1 }

@@ -145,7 +145,7 @@ pub(crate) fn absent(subject: &Subject) -> Node {
         let remedy = if row.remedy.is_empty() { "" } else { &format!("; {}", row.remedy) };
         (&row.how, format!("{}{at}: {}{remedy}", row.label, row.reason))
     });
-    Node::Section("absent", "Without a result".into(), vec![facts(rows)])
+    Node::Section("absent", "Skipped".into(), vec![facts(rows)])
 }
 
 /// The rate that was kept against the one that was asked for.

@@ -128,10 +128,8 @@ pub struct Table {
     pub notes: Vec<Text>,
     /// What the first sign of it means, where short forms have that sign.
     pub brief: &'static str,
-    /// A screen shows ranges too.
+    /// A screen shows ranges too; where a page is narrow each row stands as a card.
     pub has_ranges: bool,
-    /// Where a page is narrow each row stands as a card, with the heads beside its cells.
-    pub is_cards: bool,
 }
 
 /// How a column stands, and who gives way where a screen is narrow.

@@ -17,9 +17,9 @@ use crate::{
     ranking::{self, lost_word, value_cell, verdict_cell},
     run::{answers, next_row},
     stalls,
-    subject::{counted, is_floor, summary},
+    subject::{counted, is_floor, is_mixed, summary},
     trust,
-    wording::{metric_name, op_name, statistic_name},
+    wording::{metric_name, op_name, statistic_name, survives_text},
 };
 
 pub const LINES_MAX: usize = 24;
@@ -147,16 +147,17 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     let against = format!("against {}", ranking::reference(panel));
     let service = ranking::service_quantile(metric);
     let longest_bar = if service.is_some() { BAR - 4.0 } else { BAR };
-    let all: [(String, Kind, u8, bool); 9] = [
+    let all: [(String, Kind, u8, bool); 10] = [
         (String::new(), Kind::Word, 0, true),
         (head, Kind::Number, 0, true),
-        ("of trials".into(), Kind::Number, 2, true),
+        ("range".into(), Kind::Number, 2, true),
         ("service".into(), Kind::Number, 2, service.is_some()),
         (String::new(), Kind::Word, 4, true),
         ("held".into(), Kind::Number, 1, has_rate),
         ("sustains".into(), Kind::Number, 1, sustains),
         ("p99".into(), Kind::Number, 5, has_tail),
         (against, Kind::Word, 3, rows.len() > 1),
+        ("survives".into(), Kind::Word, 1, is_mixed(panel)),
     ];
     let column = |(head, kind, priority, _): &(String, Kind, u8, bool)| Column {
         priority: *priority,
@@ -177,7 +178,7 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
         let per_s = |rate: Option<Spread>| {
             rate.map_or_else(String::new, |rate| format!("{}/s", significant(rate.median)))
         };
-        let cells: [Cell; 9] = [
+        let cells: [Cell; 10] = [
             Role::Candidate(subject.slot(&row.label)).of(short(&row.label, columns / 3)).into(),
             text.into(),
             range.unwrap_or_default().into(),
@@ -187,6 +188,7 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
             per_s(row.sustained).into(),
             ranking::quantile_text(summary(row, metric), 0.99).into(),
             verdict_cell(panel, row, metric).0.into(),
+            survives_text(row.durability).into(),
         ];
         let shown = cells.into_iter().zip(&all).filter(|(_, column)| column.3);
         let kind = if index == 0 && is_won { RowKind::Best } else { RowKind::Plain };

@@ -1,6 +1,8 @@
 //! One page that tells the whole run, in one file that works offline.
 //! The page loads nothing: styles, pictures and its small script are inside.
 
+use std::mem::take;
+
 mod drill_down;
 pub(crate) mod markup;
 mod pictures;
@@ -11,7 +13,7 @@ use pickfs_record::finding::Ending;
 use crate::{
     Subject,
     document::{
-        Node,
+        Fold, Node,
         html::{fragment, write},
     },
     run,
@@ -38,7 +40,13 @@ pub fn html(subject: &Subject, next: Option<&NextStep>) -> String {
     write(&mut page, &first);
     pictures::first(&mut page, subject);
     write(&mut page, &more);
-    let (before, after) = run::sections(subject, next);
+    let (before, mut after) = run::sections(subject, next);
+    // Of interest to few, and long.
+    for node in &mut after {
+        if let Node::Section("setup", _, nodes) = node {
+            *nodes = vec![Node::Fold(Fold::closed("Device and machine".into(), take(nodes)))];
+        }
+    }
     page.raw("<nav aria-label=\"Sections\">");
     let middle = [pictures::section(subject), drill_down::section(subject)];
     for node in before.iter().chain(&middle).chain(&after) {

@@ -101,7 +101,7 @@ pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Optio
     }
     match comparison(panel, row, metric) {
         Some(found) => (claim_text(found), interval_text(found)),
-        None if is_floor(row) => ("floor".into(), None),
+        None if is_floor(row) => ("in memory".into(), None),
         None => ("-".into(), None),
     }
 }
@@ -219,5 +219,5 @@ pub fn value_cell(
 }
 
 pub fn label(row: &Row) -> String {
-    if is_floor(row) { format!("{} (floor)", row.label) } else { row.label.clone() }
+    if is_floor(row) { format!("{} (memory)", row.label) } else { row.label.clone() }
 }

@@ -91,7 +91,7 @@ pub fn claim_text(comparison: &Comparison) -> String {
         Claim::Faster => format!("{} faster", times(comparison.speedup)),
         Claim::Slower => format!("{} slower", times(1.0 / comparison.speedup)),
         Claim::Equal { margin } => format!("equal within {} %", percent(margin)),
-        Claim::Open => "open".into(),
+        Claim::Open => "undecided".into(),
     }
 }
 
@@ -105,7 +105,7 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
 }
 
 pub use pickfs_analysis::wording::{
-    interval_text as factors, is_program_time, metric_name, quantile_name,
+    interval_text as factors, is_program_time, metric_name, metric_words, quantile_name,
 };
 
 pub fn survives_text(durability: Durability) -> &'static str {
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn nothing_is_told_of_what_is_not_claimed() {
         let open = comparison(Claim::Open, 1.5, Some((1.2, 1.9)));
-        assert_eq!(claim_text(&open), "open");
+        assert_eq!(claim_text(&open), "undecided");
         assert_eq!(interval_text(&open), None);
         let tie = comparison(Claim::Equal { margin: 0.05 }, 1.02, Some((0.95, 1.04)));
         assert_eq!(claim_text(&tie), "equal within 5 %");

@@ -108,7 +108,7 @@ fn service_time_stands_beside_the_response_time_that_ranks() {
     let found = findings(&run);
     let text = screen(&(run, found), 80);
     assert!(text.lines().count() <= LINES_MAX, "{text}");
-    let head = text.lines().find(|line| line.contains(" of trials ")).expect("bars");
+    let head = text.lines().find(|line| line.contains(" range ")).expect("bars");
     assert!([" p50 ", " service ", " p99"].iter().all(|word| head.contains(word)), "{text}");
 }
 

@@ -209,7 +209,8 @@ fn verdict_ranking_and_conditions_open_the_page() {
 
 #[test]
 fn a_row_without_a_result_has_no_dot() {
-    let page = shown(&fake_phased_run(&FakePhasedRun::files()), |subject| html(subject, None));
+    let files = FakePhasedRun { blocks: 12, ..FakePhasedRun::files() };
+    let page = shown(&fake_phased_run(&files), |subject| html(subject, None));
     let (_, board) = page.split_once("id=\"answer\"").expect("the answers");
     let board = board.split("</section>").next().expect("text");
     let last = board.split("<td").last().expect("the cell of fat16");

@@ -260,7 +260,11 @@ mod tests {
         let said =
             "The raw response time ranks: it differs from the corrected one by more than 5 %.";
         assert!(stalled.sentence.starts_with("ext4:noatime: 2.0"), "{}", stalled.sentence);
-        assert!(stalled.sentence.contains("durable p50 (raw response)"), "{}", stalled.sentence);
+        assert!(
+            stalled.sentence.contains("median raw response time of durable appends"),
+            "{}",
+            stalled.sentence
+        );
         assert!(stalled.sentence.ends_with(said), "{}", stalled.sentence);
     }
 

@@ -22,7 +22,7 @@ use crate::{
     first::lead_panel,
     ranking::{self, ranked_by, verdict_cell},
     subject::{is_capacity, is_floor, is_mixed, trial_value, unit},
-    wording::{metric_name, survives_text, unit_name, value_text},
+    wording::{metric_name, metric_words, survives_text, unit_name, value_text},
 };
 
 /// Above this ratio of the largest to the smallest value an axis from zero would hide the small ones.
@@ -99,7 +99,7 @@ pub fn trials(
     }
     let title = match unit(panel, metric) {
         Some(unit) => format!("{}, {}", metric.op, unit_name(unit)),
-        None => super::capital(&metric_name(metric)),
+        None => super::capital(&metric_words(metric)),
     };
     let strip = Strip {
         title: super::titled(subject, &title, panel, look),

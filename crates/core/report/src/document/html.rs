@@ -155,7 +155,7 @@ fn table(page: &mut Page, table: &Table) {
             "<label class=\"switch\"><input type=\"checkbox\"> only where they differ</label>\n",
         );
     }
-    let cards = if table.is_cards { " cards" } else { "" };
+    let cards = if table.has_ranges { " cards" } else { "" };
     page.raw(&format!(
         "<div class=\"wide{cards}\" tabindex=\"0\" role=\"region\"><table><thead><tr>"
     ));
@@ -170,16 +170,15 @@ fn table(page: &mut Page, table: &Table) {
         small(page, &column.under);
         page.raw("</th>");
     }
-    let has_notes = table.rows.iter().any(|row| !row.note.is_empty());
-    page.raw(if has_notes { "<th class=\"text notes\">notes</th>" } else { "" });
     page.raw("</tr></thead><tbody>\n");
-    table.rows.iter().for_each(|found| row(page, &table.columns, found, has_notes));
+    table.rows.iter().for_each(|found| row(page, table, found));
     page.close_table();
     table.notes.iter().for_each(|note| inside(page, "p class=\"muted\"", note));
 }
 
-/// A row; its note stands in the last column, or under it where the page is narrow.
-fn row(page: &mut Page, columns: &[Column], row: &Row, has_notes: bool) {
+/// A row, its note under it.
+fn row(page: &mut Page, table: &Table, row: &Row) {
+    let columns = &table.columns;
     page.raw(match (row.kind, row.note.is_empty()) {
         (RowKind::Plain | RowKind::Best, true) => "<tr>",
         (RowKind::Plain | RowKind::Best, false) => "<tr class=\"noted\">",
@@ -189,25 +188,22 @@ fn row(page: &mut Page, columns: &[Column], row: &Row, has_notes: bool) {
         (RowKind::Mean, _) => "<tr class=\"mean\">",
         (RowKind::Same, _) => "<tr class=\"same\">",
     });
-    row.cells.iter().zip(columns).for_each(|(found, column)| cell(page, column, found));
+    for (at, (found, column)) in row.cells.iter().zip(columns).enumerate() {
+        cell(page, column, found, at > 0 && table.has_ranges);
+    }
     if let Some(rest) = columns.len().checked_sub(row.cells.len()).filter(|rest| *rest > 0) {
         page.raw(&format!("<td colspan=\"{rest}\"></td>"));
     }
-    if has_notes {
-        page.raw("<td class=\"text notes\">");
-        page.text(&row.note);
-        page.raw("</td>");
-    }
     page.raw("</tr>\n");
     if !row.note.is_empty() {
-        let across = columns.len() + 1;
+        let across = columns.len();
         page.raw(&format!("<tr class=\"below\"><td colspan=\"{across}\"><div>"));
         page.text(&row.note);
         page.raw("</div></td></tr>\n");
     }
 }
 
-fn cell(page: &mut Page, column: &Column, cell: &Cell) {
+fn cell(page: &mut Page, column: &Column, cell: &Cell, has_head: bool) {
     let kind = match column.kind {
         Kind::Number => "",
         Kind::Mark => "mark",
@@ -224,7 +220,7 @@ fn cell(page: &mut Page, column: &Column, cell: &Cell) {
         (kind, role) => format!(" class=\"{kind} {role}\""),
     };
     page.raw(&format!("<td{classes}"));
-    if cell.dot.is_some() || !cell.range.is_empty() {
+    if has_head {
         page.raw(" data-head=\"");
         page.text(&column.head.words());
         page.raw("\"");

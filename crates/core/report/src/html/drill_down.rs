@@ -37,7 +37,7 @@ pub(crate) fn section(subject: &Subject) -> Node {
         );
         nodes.extend(panel.rows.iter().map(|row| cell(subject, panel, row)));
     }
-    Node::Section("cells", "Every cell".into(), nodes)
+    Node::Section("cells", "Details".into(), nodes)
 }
 
 fn cell(subject: &Subject, panel: &Panel, row: &Row) -> Node {

@@ -48,8 +48,15 @@ const duration = (ns, digits = significant) => {
 // Every table can be taken along as text.
 const words = (cell) =>
   [...cell.childNodes].map((node) => node.textContent.trim()).filter(Boolean).join(" ");
-const rows = (table) =>
-  [...table.rows].filter((row) => !row.classList.contains("below")).map((row) => [...row.cells].map(words));
+const rows = (table) => {
+  const lines = [];
+  for (const row of table.rows) {
+    const cells = [...row.cells].map(words);
+    if (!row.classList.contains("below")) lines.push(cells);
+    else if (lines.at(-1).push(...cells) > lines[0].length) lines[0].push("notes");
+  }
+  return lines;
+};
 const formats = {
   CSV: (table) =>
     rows(table).map((row) => row.map((t) => (/[",\n]/.test(t) ? `"${t.replaceAll('"', '""')}"` : t)).join(",")),
