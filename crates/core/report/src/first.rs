@@ -26,6 +26,7 @@ pub const LINES_MAX: usize = 24;
 /// Columns from which on the lines are counted.
 const COLUMNS: usize = 80;
 const BAR: f64 = 12.0;
+const HELD: &str = "held";
 /// Operations from which on a table says more than bars.
 const OPERATIONS: usize = 3;
 const FAILURES_MAX: usize = 2;
@@ -132,67 +133,18 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     let counted = counted(panel);
     let is_shown = |row: &&Row| !is_floor(row) || counted.iter().any(|one| one.cell == row.cell);
     let rows: Vec<_> = ranking::ranked(subject, panel).into_iter().filter(is_shown).collect();
-    let value = |row: &Row| value_cell(subject, panel, row, metric);
-    let longest = rows.iter().filter_map(|row| Some(value(row)?.0)).fold(0.0, f64::max);
     let sustains = metric.op != SUSTAINED && rows.iter().any(|row| row.sustained.is_some());
     // Where all held the rate, the title says so once.
     let all_held = sustains && !rows.iter().any(|row| ranking::misses_its_rate(row));
-    let is_rate = metric.statistic == Statistic::Rate || all_held;
-    let has_rate = !is_rate && rows.iter().any(|row| row.rate.is_some());
-    let has_tail = matches!(metric.statistic, Statistic::Quantile(q) if q < 0.99);
-    let head = match metric.statistic {
-        Statistic::Quantile(_) | Statistic::Rate => statistic_name(metric.statistic),
-        _ => ranking::number_head(metric),
-    };
-    let against = format!("against {}", ranking::reference(panel));
-    let service = ranking::service_quantile(metric);
-    let longest_bar = if service.is_some() { BAR - 4.0 } else { BAR };
-    let all: [(String, Kind, u8, bool); 10] = [
-        (String::new(), Kind::Word, 0, true),
-        (head, Kind::Number, 0, true),
-        ("range".into(), Kind::Number, 2, true),
-        ("service".into(), Kind::Number, 2, service.is_some()),
-        (String::new(), Kind::Word, 4, true),
-        ("held".into(), Kind::Number, 1, has_rate),
-        ("sustains".into(), Kind::Number, 1, sustains),
-        ("p99".into(), Kind::Number, 5, has_tail),
-        (against, Kind::Word, 3, rows.len() > 1),
-        ("survives".into(), Kind::Word, 1, is_mixed(panel)),
-    ];
-    let column = |(head, kind, priority, _): &(String, Kind, u8, bool)| Column {
-        priority: *priority,
-        ..Column::new(head, *kind)
-    };
-    let columns_shown = all.iter().filter(|column| column.3).map(column).collect();
-    let mut table = Table { columns: columns_shown, ..Table::default() };
+    let parts = parts(subject, panel, metric, &rows, columns);
+    let is_said = |(column, _): &Part| !all_held || column.head.words() != HELD;
+    let (columns, cells): (Vec<_>, Vec<_>) = parts.into_iter().filter(is_said).unzip();
+    let mut table = Table { columns, ..Table::default() };
     let mut ends = subject.findings.endings.iter();
     let is_won = ends.any(|e| e.panel == panel.title && e.end == AnswerEnd::Winner);
     for (index, row) in rows.iter().take(much.rows).enumerate() {
-        let found = value(row);
-        let share = found.as_ref().filter(|_| longest > 0.0).map(|(value, ..)| value / longest);
-        let bar = share.map_or(0.0, |share| (longest_bar * share).ceil().clamp(1.0, longest_bar));
-        let (text, range) = match found {
-            Some((_, text, range)) => (text, range),
-            None => (lost_word(subject, row, &metric.op), None),
-        };
-        let per_s = |rate: Option<Spread>| {
-            rate.map_or_else(String::new, |rate| format!("{}/s", significant(rate.median)))
-        };
-        let cells: [Cell; 10] = [
-            Role::Candidate(subject.slot(&row.label)).of(short(&row.label, columns / 3)).into(),
-            text.into(),
-            range.unwrap_or_default().into(),
-            service.map_or_else(String::new, |q| ranking::service_text(row, metric, q)).into(),
-            "#".repeat(bar as usize).into(),
-            per_s(row.rate).into(),
-            per_s(row.sustained).into(),
-            ranking::quantile_text(summary(row, metric), 0.99).into(),
-            verdict_cell(panel, row, metric).0.into(),
-            survives_text(row.durability).into(),
-        ];
-        let shown = cells.into_iter().zip(&all).filter(|(_, column)| column.3);
         let kind = if index == 0 && is_won { RowKind::Best } else { RowKind::Plain };
-        table.row_of(kind, shown.map(|(cell, _)| cell));
+        table.row_of(kind, cells.iter().map(|cell| cell(row)));
     }
     let more = rows.len().saturating_sub(much.rows);
     table.notes.extend((more > 0).then(|| format!("and {more} more").into()));
@@ -201,6 +153,70 @@ fn bars(subject: &Subject, panel: &Panel, columns: usize, much: Much) -> Vec<Nod
     table.notes.extend(others.map(Text::from));
     let title = title(panel, metric, if all_held { "held" } else { "asked" });
     vec![Node::Heading(2, title.into()), Node::Table(table)]
+}
+
+type Part<'p> = (Column, Box<dyn Fn(&Row) -> Cell + 'p>);
+
+/// Each column with what it says of a row.
+fn parts<'p>(
+    subject: &'p Subject,
+    panel: &'p Panel,
+    metric: &'p Metric,
+    rows: &[&Row],
+    columns: usize,
+) -> Vec<Part<'p>> {
+    let value = move |row: &Row| value_cell(subject, panel, row, metric);
+    let longest = rows.iter().filter_map(|row| Some(value(row)?.0)).fold(0.0, f64::max);
+    let service = ranking::service_quantile(metric);
+    let bar = if service.is_some() { BAR - 4.0 } else { BAR };
+    let head = match metric.statistic {
+        Statistic::Quantile(_) | Statistic::Rate => statistic_name(metric.statistic),
+        _ => ranking::number_head(metric),
+    };
+    let per_s = |rate: Option<Spread>| {
+        rate.map_or_else(String::new, |rate| format!("{}/s", significant(rate.median)))
+    };
+    let mut parts: Vec<Part<'p>> = Vec::new();
+    let mut part = |head: &str, kind, priority, cell: Box<dyn Fn(&Row) -> Cell + 'p>| {
+        parts.push((Column { priority, ..Column::new(head, kind) }, cell));
+    };
+    let label = move |row: &Row| short(&row.label, columns / 3);
+    let slot = |row: &Row| Role::Candidate(subject.slot(&row.label));
+    part("", Kind::Word, 0, Box::new(move |row| slot(row).of(label(row)).into()));
+    let text = move |row: &Row| match value(row) {
+        Some((_, text, _)) => text,
+        None => lost_word(subject, row, &metric.op),
+    };
+    part(&head, Kind::Number, 0, Box::new(move |row| text(row).into()));
+    let range = move |row: &Row| value(row).and_then(|found| found.2).unwrap_or_default();
+    part("range", Kind::Number, 2, Box::new(move |row| range(row).into()));
+    if let Some(q) = service {
+        let text = move |row: &Row| ranking::service_text(row, metric, q);
+        part("service", Kind::Number, 2, Box::new(move |row| text(row).into()));
+    }
+    let length = move |row: &Row| match value(row) {
+        Some((value, ..)) if longest > 0.0 => (bar * value / longest).ceil().clamp(1.0, bar),
+        _ => 0.0,
+    };
+    part("", Kind::Word, 4, Box::new(move |row| "#".repeat(length(row) as usize).into()));
+    if metric.statistic != Statistic::Rate && rows.iter().any(|row| row.rate.is_some()) {
+        part(HELD, Kind::Number, 1, Box::new(move |row| per_s(row.rate).into()));
+    }
+    if metric.op != SUSTAINED && rows.iter().any(|row| row.sustained.is_some()) {
+        part("sustains", Kind::Number, 1, Box::new(move |row| per_s(row.sustained).into()));
+    }
+    if matches!(metric.statistic, Statistic::Quantile(q) if q < 0.99) {
+        let tail = |row: &Row| ranking::quantile_text(summary(row, metric), 0.99);
+        part("p99", Kind::Number, 5, Box::new(move |row| tail(row).into()));
+    }
+    if rows.len() > 1 {
+        let against = format!("against {}", ranking::reference(panel));
+        part(&against, Kind::Word, 3, Box::new(|row| verdict_cell(panel, row, metric).0.into()));
+    }
+    if is_mixed(panel) {
+        part("survives", Kind::Word, 1, Box::new(|row| survives_text(row.durability).into()));
+    }
+    parts
 }
 
 /// `append until durable, sync=fdatasync, 1,000/s asked`.
