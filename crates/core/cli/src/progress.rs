@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, io::IsTerminal, time::Duration};
+use std::{collections::BTreeMap, io::IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use pickfs_lab::{length::length_text, sink::Sink};
@@ -13,8 +13,8 @@ use pickfs_report::{
 
 use crate::terminal;
 
-/// Steps of the bar.
-const FINE: u64 = 1_000;
+/// Of the bar, which shows time: nobody knows how many trials are repeated, or end a race.
+const STEPS: f64 = 1_000.0;
 
 pub struct Progress {
     bar: ProgressBar,
@@ -111,13 +111,10 @@ impl Sink for Progress {
         match event {
             Event::RunStarted { trials, expected_s, seed, file, card, environment, .. } => {
                 self.say(card_text(card, environment, self.on_terminal));
-                self.bar.set_length(FINE);
+                self.bar.set_length(STEPS as u64);
                 let expected = length_text(&self.plan, *expected_s);
-                // A race ends by its time or its answer, seldom by its trials.
-                let trials = match self.plan.design.stop.is_race() {
-                    true => String::new(),
-                    false => format!("{}, ", counted(u64::from(*trials), "trial")),
-                };
+                let trials = format!("{}, ", counted(u64::from(*trials), "trial"));
+                let trials = if self.plan.design.stop.is_race() { "" } else { &trials };
                 self.say(format!("{trials}{expected}, seed {seed}, kept in {file}"));
             }
             Event::Preparing { what, share } => {
@@ -140,7 +137,8 @@ impl Sink for Progress {
                 self.show(&format!("{}  {phase}{live}", self.cell));
             }
             Event::TrialFinished { outcome, headline_ns, left_s, .. } => {
-                self.bar.set_position(done(self.bar.elapsed(), *left_s));
+                let passed_s = self.bar.elapsed().as_secs_f64();
+                self.bar.set_position((STEPS * passed_s / (passed_s + left_s)) as u64);
                 self.finished(outcome, *headline_ns, *left_s);
             }
             Event::Noticed { text } => self.say(format!("note: {text}")),
@@ -150,12 +148,6 @@ impl Sink for Progress {
             }
         }
     }
-}
-
-/// Parts of the time that has passed and is left: of the trials nobody knows how many are repeated, or end a race.
-fn done(passed: Duration, left_s: f64) -> u64 {
-    let passed_s = passed.as_secs_f64();
-    (FINE as f64 * passed_s / (passed_s + left_s).max(f64::MIN_POSITIVE)) as u64
 }
 
 /// The whole card; a terminal shows the machine and what is in doubt, as the run file has the rest.

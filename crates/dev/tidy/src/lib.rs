@@ -3,6 +3,7 @@
 
 pub mod budget;
 pub mod code;
+pub mod conflicts;
 pub mod floors;
 pub mod length;
 pub mod licence;

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use pickfs_tidy::{
-    budget, floors, length, licence, naming, opening, printing, rows, sleeping, tree, unsafety,
-    words,
+    budget, conflicts, floors, length, licence, naming, opening, printing, rows, sleeping, tree,
+    unsafety, words,
 };
 use std::{fs, process::Command};
 
@@ -26,6 +26,11 @@ fn assert_none(breaches: &[String]) {
 
 fn is_rust(path: &str) -> bool {
     path.ends_with(".rs")
+}
+
+#[test]
+fn no_merge_is_left_undecided() {
+    assert_none(&apply(|_| true, |_, text| conflicts::breaches(text)));
 }
 
 #[test]

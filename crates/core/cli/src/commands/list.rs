@@ -37,11 +37,10 @@ fn ending(row: &RunRow) -> Option<Ending> {
 fn text(row: &RunRow) -> String {
     match &row.about {
         Ok(about) => format!(
-            "{}  {:>4} trials  {:<12}  {:<32}  {}",
-            about.started,
+            "{:<24}  {:>4} trials  {:<12}  {}",
+            about.name,
             about.trials,
             about.ended.as_deref().unwrap_or("not ended"),
-            about.name,
             ending(row).map_or_else(|| about.question.clone(), |ending| ending.line())
         ),
         Err(error) => format!("damaged: {error}"),

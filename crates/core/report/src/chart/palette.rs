@@ -15,17 +15,19 @@ pub enum Slot {
     Floor(usize),
 }
 
-pub const COLOURS: usize = 24;
+pub const COLOURS: usize = 31;
 /// Behind the first eight those that are farthest from all before them and from the floor.
 const LIGHT: [u32; COLOURS] = [
     0x0067A5, 0xD1491B, 0x008A64, 0xB5488E, 0x3A9BD9, 0xB97A00, 0x7A4FBF, 0x6B5B00, 0x770033,
     0xEE00FF, 0x0000FF, 0x441199, 0x004433, 0xFF33AA, 0x9977FF, 0x2266FF, 0x880088, 0xAA00FF,
-    0xAA0000, 0x779900, 0x6611FF, 0x664466, 0xCC7788, 0x004477,
+    0xAA0000, 0x779900, 0x6611FF, 0x664466, 0xCC7788, 0x004477, 0xFF1155, 0x663300, 0x0000BB,
+    0x006655, 0x995555, 0xCC66CC, 0xBB00BB,
 ];
 const DARK: [u32; COLOURS] = [
     0x5AB4F0, 0xFF8A5C, 0x2FC99A, 0xEE9CCB, 0xA9D8FF, 0xF2B63C, 0xB79CF5, 0xD8CB5A, 0xFF2277,
     0xFF77FF, 0x0088FF, 0x9966FF, 0x009988, 0xCC66BB, 0xFF00FF, 0x66FFBB, 0xCC6666, 0xFFCCBB,
-    0xAA8811, 0xEEFF00, 0x00CC00, 0xFFFFCC, 0x00FF00, 0x339900,
+    0xAA8811, 0xEEFF00, 0x00CC00, 0xFFFFCC, 0x00FF00, 0x339900, 0xBBBBAA, 0xFF4400, 0x99DD11,
+    0x8877BB, 0x00DDEE, 0xEE22BB, 0x88AA00,
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +87,7 @@ impl Slot {
         }
     }
 
-    /// The name of the colour in a style sheet: `c0` to `c23`, or `cf`.
+    /// The name of the colour in a style sheet: `c0` to `c30`, or `cf`.
     pub fn class(self) -> String {
         match self {
             Slot::Floor(_) => "cf".into(),
@@ -123,6 +125,15 @@ mod tests {
         let look = |i| (Slot::Series(i).class(), Slot::Series(i).dash(), Slot::Series(i).form());
         for index in 0..16 {
             assert_ne!(look(index), look(index + COLOURS), "{index}");
+        }
+    }
+
+    #[test]
+    fn no_two_file_systems_share_a_colour() {
+        assert!(FILE_SYSTEMS.len() <= COLOURS, "{}", FILE_SYSTEMS.len());
+        for colours in [LIGHT, DARK] {
+            let apart: std::collections::BTreeSet<_> = colours.into_iter().collect();
+            assert_eq!(apart.len(), COLOURS);
         }
     }
 

@@ -1,11 +1,10 @@
 //! Nothing is said by it alone.
-//! In a text a colour is a mark, one of Unicode's noncharacters (U+FDD0 and on, for a program's own
-//! use); who writes the text to a terminal turns marks into colours by [`colour_of`], when
+//! In a text a colour is a mark, one of Unicode's noncharacters (for a program's own use); who writes the text to a terminal turns marks into colours by [`colour_of`], when
 //! everything else that would steer the terminal is gone.
 
 use crate::chart::{COLOURS, Slot};
 
-const MARKS: [(char, &str); 32] = [
+const MARKS: [(char, &str); 7] = [
     (END, "\x1b[0m"),
     (BOLD, "\x1b[1m"),
     (FAINT, "\x1b[2m"),
@@ -13,32 +12,6 @@ const MARKS: [(char, &str); 32] = [
     (CYAN, "\x1b[36m"),
     (BOLD_GREEN, "\x1b[1;32m"),
     (BOLD_YELLOW, "\x1b[1;33m"),
-    // The colours of charts, as near as 256 colours come on light and on dark.
-    (SERIES[0], "\x1b[38;5;32m"),
-    (SERIES[1], "\x1b[38;5;166m"),
-    (SERIES[2], "\x1b[38;5;35m"),
-    (SERIES[3], "\x1b[38;5;169m"),
-    (SERIES[4], "\x1b[38;5;74m"),
-    (SERIES[5], "\x1b[38;5;172m"),
-    (SERIES[6], "\x1b[38;5;98m"),
-    (SERIES[7], "\x1b[38;5;100m"),
-    (SERIES[COLOURS], "\x1b[38;5;125m"),
-    (SERIES[9], "\x1b[38;5;201m"),
-    (SERIES[10], "\x1b[38;5;27m"),
-    (SERIES[11], "\x1b[38;5;92m"),
-    (SERIES[12], "\x1b[38;5;23m"),
-    (SERIES[13], "\x1b[38;5;170m"),
-    (SERIES[14], "\x1b[38;5;165m"),
-    (SERIES[15], "\x1b[38;5;38m"),
-    (SERIES[16], "\x1b[38;5;126m"),
-    (SERIES[17], "\x1b[38;5;171m"),
-    (SERIES[18], "\x1b[38;5;130m"),
-    (SERIES[19], "\x1b[38;5;148m"),
-    (SERIES[20], "\x1b[38;5;24m"),
-    (SERIES[21], "\x1b[38;5;145m"),
-    (SERIES[22], "\x1b[38;5;106m"),
-    (SERIES[23], "\x1b[38;5;22m"),
-    (SERIES[24], "\x1b[38;5;245m"),
 ];
 const END: char = '\u{fdd0}';
 const BOLD: char = '\u{fdd1}';
@@ -47,15 +20,51 @@ const GREEN: char = '\u{fdd3}';
 const CYAN: char = '\u{fdd4}';
 const BOLD_GREEN: char = '\u{fdd5}';
 const BOLD_YELLOW: char = '\u{fdd6}';
-const SERIES: [char; COLOURS + 1] = [
-    '\u{fdd7}', '\u{fdd8}', '\u{fdd9}', '\u{fdda}', '\u{fddb}', '\u{fddc}', '\u{fddd}', '\u{fdde}',
-    '\u{fddf}', '\u{fde0}', '\u{fde1}', '\u{fde2}', '\u{fde3}', '\u{fde4}', '\u{fde5}', '\u{fde6}',
-    '\u{fde7}', '\u{fde8}', '\u{fde9}', '\u{fdea}', '\u{fdeb}', '\u{fdec}', '\u{fded}', '\u{fdee}',
-    '\u{fdef}',
+/// The colours of charts, as near as 256 colours come on light and on dark; the floor's is the last. Their marks are
+/// the noncharacters at the ends of the planes.
+const SERIES: [&str; COLOURS + 1] = [
+    "\x1b[38;5;32m",
+    "\x1b[38;5;166m",
+    "\x1b[38;5;35m",
+    "\x1b[38;5;169m",
+    "\x1b[38;5;74m",
+    "\x1b[38;5;172m",
+    "\x1b[38;5;98m",
+    "\x1b[38;5;100m",
+    "\x1b[38;5;125m",
+    "\x1b[38;5;201m",
+    "\x1b[38;5;27m",
+    "\x1b[38;5;92m",
+    "\x1b[38;5;23m",
+    "\x1b[38;5;170m",
+    "\x1b[38;5;165m",
+    "\x1b[38;5;38m",
+    "\x1b[38;5;126m",
+    "\x1b[38;5;171m",
+    "\x1b[38;5;130m",
+    "\x1b[38;5;148m",
+    "\x1b[38;5;24m",
+    "\x1b[38;5;145m",
+    "\x1b[38;5;106m",
+    "\x1b[38;5;22m",
+    "\x1b[38;5;198m",
+    "\x1b[38;5;94m",
+    "\x1b[38;5;20m",
+    "\x1b[38;5;29m",
+    "\x1b[38;5;131m",
+    "\x1b[38;5;176m",
+    "\x1b[38;5;127m",
+    "\x1b[38;5;245m",
 ];
 
+fn series_mark(index: usize) -> char {
+    let code = 0x1fffe + 0x10000 * (index / 2) + index % 2;
+    char::from_u32(code as u32).unwrap_or(END)
+}
+
 pub fn colour_of(mark: char) -> Option<&'static str> {
-    MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| *code)
+    let fixed = MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| *code);
+    fixed.or_else(|| (0..=COLOURS).find(|at| series_mark(*at) == mark).map(|at| SERIES[at]))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,10 +104,10 @@ impl Paint {
 
     pub fn series(self, slot: Slot, text: &str) -> String {
         let mark = match slot {
-            Slot::Series(index) => SERIES[index % COLOURS],
-            Slot::Floor(_) => SERIES[COLOURS],
+            Slot::Series(index) => index % COLOURS,
+            Slot::Floor(_) => COLOURS,
         };
-        self.wrap(mark, text)
+        self.wrap(series_mark(mark), text)
     }
 
     pub fn name(self, line: &str, name: &str) -> String {
@@ -115,5 +124,18 @@ impl Paint {
 
     pub fn warning(self, line: &str, name: &str) -> String {
         self.first(BOLD_YELLOW, line, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_series_has_a_mark_and_a_colour_of_its_own() {
+        let slots = (0..COLOURS).map(Slot::Series).chain([Slot::Floor(0)]);
+        let colour = |slot| colour_of(Paint { on: true }.series(slot, "x").chars().next()?);
+        let colours: Option<std::collections::BTreeSet<_>> = slots.map(colour).collect();
+        assert_eq!(colours.map(|found| found.len()), Some(COLOURS + 1));
     }
 }
