@@ -16,7 +16,7 @@ use super::layout::{
     payload_bytes_max, slot_bytes,
 };
 use super::options::{Allocation, Options, Prepare, Sync, SyncEvery, Touch};
-use super::reading::Place;
+use super::segment::Place;
 use super::segment::{IndexEntry, Segment};
 use super::word::{self, Slot};
 use crate::map::Access;

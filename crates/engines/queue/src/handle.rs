@@ -8,8 +8,7 @@ use super::control::{Control, boot_id};
 use super::error::{Error, Result};
 use super::layout::ControlHeader;
 use super::options::{Allocation, Options};
-use super::recovery::{self, Recovery};
-use super::retention::{self, Retired};
+use super::recovery::{self, Recovery, Retired};
 use super::segment::Segment;
 use super::tailer::{Tailer, oldest};
 use crate::map::Access;
@@ -135,7 +134,7 @@ impl Queue {
     /// tailer needs. It takes as long as the file system needs to remove files.
     pub fn retire(&self) -> Result<Retired> {
         self.writable("retire")?;
-        retention::retire(&self.control, &self.options.retention, realtime_ns())
+        recovery::retire(&self.control, &self.options.retention, realtime_ns())
     }
 
     pub fn recovery(&self) -> Option<&Recovery> {

@@ -49,8 +49,6 @@
 //! - Words that change while others look (seats, index, `begun`, commit words) stand at multiples of 8 and are
 //!   written as a whole.
 
-use crate::little_endian::{get_u32, get_u64, put_u64};
-
 pub const CONTROL_MAGIC: [u8; 8] = *b"pickqctl";
 pub const SEGMENT_MAGIC: [u8; 8] = *b"pickqseg";
 pub const FORMAT: u32 = 1;
@@ -232,6 +230,22 @@ fn checked(bytes: &[u8], magic: [u8; 8], end: usize) -> Result<&[u8], HeaderFlaw
 
 fn header_checksum(bytes: &[u8], end: usize) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..end])
+}
+
+pub(crate) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+pub(crate) fn get_u32(bytes: &[u8], at: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(word)
+}
+
+pub(crate) fn get_u64(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
 }
 
 #[cfg(test)]

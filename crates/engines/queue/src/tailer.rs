@@ -10,9 +10,9 @@ use super::clock::Tick;
 use super::control::{Control, Seat};
 use super::error::{DamageKind, Error, Result};
 use super::options::Advice;
-use super::reading::{Found, Place, ReadBy};
 use super::segment::Segment;
-use super::word::{self, Holder};
+use super::segment::{Place, ReadBy};
+use super::word::{self, Holder, Slot};
 use crate::map::Access;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,14 +91,14 @@ impl Tailer {
         loop {
             let Place { offset_bytes, sequence, .. } = self.place;
             match self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)? {
-                Found::Message { payload_bytes, time_ns } => {
+                (Slot::Message { payload_bytes, .. }, time_ns) => {
                     self.place.pass(payload_bytes);
                     self.empty_polls = 0;
                     let payload = &self.buffer[..payload_bytes];
                     return Ok(Some(Message { sequence, time_ns, payload }));
                 }
-                found => {
-                    if !self.settle(found)? {
+                (slot, _) => {
+                    if !self.settle(slot)? {
                         return Ok(None);
                     }
                 }
@@ -122,16 +122,16 @@ impl Tailer {
     }
 
     /// `true` if there may be a message now.
-    fn settle(&mut self, found: Found) -> Result<bool> {
-        match found {
-            Found::Empty => self.doubt(),
-            Found::Claimed { payload_bytes, holder } => self.resolve(payload_bytes, holder),
-            Found::Void { payload_bytes } => {
+    fn settle(&mut self, slot: Slot) -> Result<bool> {
+        match slot {
+            Slot::Claimed { payload_bytes, holder } => self.resolve(payload_bytes, holder),
+            Slot::Void { payload_bytes } => {
                 self.place.pass(payload_bytes);
                 Ok(true)
             }
-            Found::End => self.go_on(),
-            Found::Message { .. } => Ok(true),
+            Slot::End => self.go_on(),
+            Slot::Message { .. } => Ok(true),
+            Slot::Empty | Slot::Unknown(_) => self.doubt(),
         }
     }
 
@@ -153,7 +153,7 @@ impl Tailer {
         };
         let Place { offset_bytes, sequence, .. } = self.place;
         let still = self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)?;
-        if is_begun && still == Found::Empty {
+        if is_begun && still.0 == Slot::Empty {
             return Err(Error::damage(&self.segment.path, offset_bytes, DamageKind::Blank));
         }
         Ok(())
@@ -174,7 +174,7 @@ impl Tailer {
             // Nobody else can commit the claim of a dead holder, but it may have done so before it died.
             let Place { offset_bytes, sequence, .. } = self.place;
             let found = self.segment.read(self.by, offset_bytes, sequence, &mut self.buffer)?;
-            if found == (Found::Claimed { payload_bytes, holder }) {
+            if found.0 == (Slot::Claimed { payload_bytes, holder }) {
                 self.place.pass(payload_bytes);
             }
         }
