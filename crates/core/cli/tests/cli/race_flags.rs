@@ -32,10 +32,6 @@ fn either_flag_races_and_the_budget_is_what_was_said() {
     assert_eq!(budget_s(&planned(&["--until-decided"])), 300.0);
     let both = planned(&["--until-decided", "--budget", "90s", "--blocks", "12"]);
     assert_eq!((budget_s(&both), both.design.blocks), (90.0, 12));
-}
-
-#[test]
-fn the_matrix_says_that_it_is_a_race() {
     let said = pickfs(&["plan", "quick", "--budget", "2m"]);
     assert!(said.out.contains(" cells x blocks until decided, at most "), "{said:?}");
 }

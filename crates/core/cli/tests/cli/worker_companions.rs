@@ -1,21 +1,12 @@
 use std::time::Instant;
 
-use pickfs_record::{TrialSpec, WorkerMessage};
+use pickfs_record::WorkerMessage;
 use serde_json::{Value, json};
 
-use crate::spoken::{converse, count, finished, laps, spec, turns};
-
-fn journal(params: Value, folder: &tempfile::TempDir) -> TrialSpec {
-    let mut spec = spec("journal", params, folder.path());
-    spec.measure_ns = 500_000_000;
-    spec
-}
+use crate::spoken::{converse, count, finished, laps, notes, spec, turns};
 
 fn played(params: Value) -> Vec<WorkerMessage> {
-    let folder = tempfile::tempdir().expect("a folder");
-    let messages = converse(&journal(params, &folder));
-    assert!(finished(&messages), "{messages:?}");
-    messages
+    crate::spoken::played(500, "journal", params)
 }
 
 #[test]
@@ -55,11 +46,10 @@ fn a_neighbour_makes_its_files_at_its_rate() {
 fn wear_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let params = json!({ "sync": "none", "state": "worn", "worn_bytes": "2MiB" });
-    let messages = converse(&journal(params, &folder));
-    assert!(finished(&messages), "{messages:?}");
-    let Some(WorkerMessage::Ready { notes, .. }) = messages.get(1) else { panic!("{messages:?}") };
-    assert!(notes.iter().any(|note| note.starts_with("worn in: ")), "{notes:?}");
-    assert!(!folder.path().join("wear").exists());
+    let messages = converse(&spec("journal", params, folder.path()));
+    let told = notes(&messages);
+    assert!(told.iter().any(|note| note.starts_with("worn in: ")), "{told:?}");
+    assert!(finished(&messages) && !folder.path().join("wear").exists(), "{messages:?}");
 }
 
 #[test]
@@ -109,28 +99,17 @@ fn a_recording_is_replayed_and_a_journal_is_one() {
     let params = json!({
         "arrival": "recorded", "size": "recorded", "recording": csv, "speed": 2.0, "sync": "none",
     });
-    let messages = converse(&journal(params, &folder));
+    let mut spec = spec("journal", params, folder.path());
+    spec.measure_ns = 500_000_000;
+    let messages = converse(&spec);
     assert!(finished(&messages), "{messages:?}");
     // Three messages in 7.5 ms (the mean gap stands at the end), twice as fast: 800 a second, 400 in all; at
     // their own speed it would be 200.
     assert!((220..=420).contains(&turns(&messages).expect("load")), "{:?}", turns(&messages));
     assert!(count(&messages, "timing_error_max_ns").is_some());
-
-    let again = tempfile::tempdir().expect("a folder");
-    let params = json!({
+    let messages = played(json!({
         "arrival": "recorded", "size": "recorded", "recording": folder.path().join("journal-0"),
         "sync": "none",
-    });
-    let messages = converse(&journal(params, &again));
-    assert!(finished(&messages), "{messages:?}");
+    }));
     assert!(turns(&messages).is_some_and(|turns| turns > 0));
-}
-
-#[test]
-fn a_recording_that_is_not_there_is_named() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let params = json!({ "arrival": "recorded", "recording": "/nowhere/a.csv" });
-    let messages = converse(&journal(params, &folder));
-    let Some(WorkerMessage::Failed { reason }) = messages.last() else { panic!("{messages:?}") };
-    assert!(reason.contains("/nowhere/a.csv") && reason.contains("No such file"), "{reason}");
 }

@@ -1,16 +1,12 @@
 use std::{
     io::{BufRead, BufReader, Read},
-    path::PathBuf,
     process::{Command, Stdio},
 };
 
 use pickfs_record::trial::WORKER;
 use pickfs_testkit::until;
 
-fn is_dead(process_id: &str) -> bool {
-    let stat = std::fs::read_to_string(PathBuf::from("/proc").join(process_id).join("stat"));
-    stat.map_or(true, |stat| stat.contains(") Z"))
-}
+use crate::spoken::is_dead;
 
 #[test]
 fn a_worker_dies_with_its_parent_although_its_input_is_still_open() {

@@ -4,7 +4,7 @@ use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::SUSTAINED_KEYS};
 use pickfs_workload::BUILD;
 use serde_json::json;
 
-use crate::spoken::{converse, count, finished, laps, spec, turns};
+use crate::spoken::{converse, count, ended, finished, laps, played, spec, turns};
 
 fn verified(messages: &[WorkerMessage]) -> u64 {
     let checked = messages.iter().find_map(|message| match message {
@@ -16,22 +16,18 @@ fn verified(messages: &[WorkerMessage]) -> u64 {
 
 #[test]
 fn the_null_workload_goes_through_the_whole_conversation() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let messages = converse(&spec("null", json!({}), folder.path()));
+    let messages = played(1_200, "null", json!({}));
     let hello = WorkerMessage::Hello { format: FORMAT, build: BUILD.into() };
     assert_eq!(messages.first(), Some(&hello));
     assert!(matches!(messages[1], WorkerMessage::Ready { warmup_ns: 50_000_000.., .. }));
-    assert!(finished(&messages), "{messages:?}");
     assert_eq!(laps(&messages, "null"), turns(&messages));
     assert!(turns(&messages).is_some_and(|turns| turns > 1000));
 }
 
 #[test]
 fn a_journal_is_written_synced_and_verified_record_by_record() {
-    let folder = tempfile::tempdir().expect("a folder");
     let params = json!({ "sync": "fdatasync", "rate": 200, "size": "100-300" });
-    let messages = converse(&spec("journal", params, folder.path()));
-    assert!(finished(&messages), "{messages:?}");
+    let messages = played(1_200, "journal", params);
     let appends = laps(&messages, "append").expect("appends");
     // 240 where the machine is idle.
     assert!((100..=240).contains(&appends), "{appends}");
@@ -70,41 +66,27 @@ fn every_write_path_is_verified() {
         ("direct", "fallocate", "rwf-dsync"),
         ("io-uring", "recycled", "fdatasync"),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
         let params = json!({
             "write_path": path, "preallocation": preallocation, "sync": sync,
             "rate": 400, "file_size": "16KiB", "fallback": "allow",
         });
-        let mut spec = spec("journal", params, folder.path());
-        spec.measure_ns = 400_000_000;
-        let messages = converse(&spec);
-        assert!(finished(&messages), "{path}: {messages:?}");
+        let messages = played(400, "journal", params);
         assert!(laps(&messages, "roll").is_some_and(|rolls| rolls > 0), "{path}");
         assert!(laps(&messages, "append") == turns(&messages), "{path}");
     }
 }
 
 #[test]
-fn what_does_not_go_together_is_skipped_with_the_reason() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let messages = converse(&spec("journal", json!({ "sync": "msync" }), folder.path()));
-    let Some(WorkerMessage::Skipped { reason }) = messages.last() else {
-        panic!("{messages:?}");
-    };
-    assert!(reason.contains("msync") && reason.contains("pwrite"), "{reason}");
-}
-
-#[test]
-fn a_missing_directory_and_a_strange_build_are_failures_in_words() {
-    let last = |spec: &TrialSpec| match converse(spec).pop() {
-        Some(WorkerMessage::Failed { reason }) => reason,
-        other => panic!("{other:?}"),
-    };
-    let reason = last(&spec("journal", json!({}), Path::new("/proc/1/no")));
-    assert!(reason.contains("/proc/1/no"), "{reason}");
-    let mut strange = spec("null", json!({}), Path::new("/"));
-    strange.build = "0.0.0".into();
-    assert!(last(&strange).contains("0.0.0"));
-    let unknown = spec("nul", json!({}), Path::new("/"));
-    assert!(last(&unknown).contains("did you mean `null`?"));
+fn what_cannot_be_run_is_a_failure_in_words() {
+    let of = |workload, params, folder| spec(workload, params, Path::new(folder));
+    let recording = json!({ "arrival": "recorded", "recording": "/nowhere/a.csv" });
+    for (spec, told) in [
+        (of("journal", json!({}), "/proc/1/no"), "/proc/1/no"),
+        (of("journal", recording, "/tmp"), "/nowhere/a.csv: No such file"),
+        (TrialSpec { build: "0.0.0".into(), ..of("null", json!({}), "/") }, "0.0.0"),
+        (of("nul", json!({}), "/"), "did you mean `null`?"),
+    ] {
+        let end = ended(&converse(&spec));
+        assert!(end.starts_with("Failed") && end.contains(told), "{end}");
+    }
 }

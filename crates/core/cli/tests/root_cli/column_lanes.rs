@@ -11,7 +11,7 @@ use pickfs_testkit::{only_if, until};
 use pickfs_workload::phase::merged_phases;
 use serde_json::{Value, json};
 
-use crate::spoken::{finished, may_mount, spec, talk};
+use crate::spoken::{finished, may_mount, spec, talk, with};
 
 const LANES: u32 = 3;
 
@@ -46,20 +46,18 @@ fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn lane_spec(directory: &Path, lane: u32, lanes: u32, more: Value) -> TrialSpec {
-    let mut params = json!({
+fn lane_spec(directory: &Path, lane: u32, lanes: u32, more: &Value) -> TrialSpec {
+    let params = json!({
         "lanes": lanes, "scale": "tiny", "files_limit": "250MiB", "threads": 2, "random_variants": "no",
     });
-    let more = more.as_object().expect("an object").clone();
-    params.as_object_mut().expect("an object").extend(more);
-    TrialSpec { lane, lanes, ..spec("column", params, directory) }
+    TrialSpec { lane, lanes, ..spec("column", with(params, more), directory) }
 }
 
 fn trial(directory: &Path, lanes: u32, more: &Value) -> Vec<Vec<WorkerMessage>> {
     let gate = StartingGate::create(lanes).expect("a gate");
     let started: Vec<Child> = (0..lanes).map(|_| worker_at(&gate)).collect();
     let talks = started.into_iter().zip(0..).map(|(worker, lane)| {
-        let spec = lane_spec(directory, lane, lanes, more.clone());
+        let spec = lane_spec(directory, lane, lanes, more);
         thread::spawn(move || ended(worker, &spec))
     });
     talks.collect::<Vec<_>>().into_iter().map(|talk| talk.join().expect("no panic")).collect()

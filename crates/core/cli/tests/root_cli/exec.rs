@@ -47,8 +47,7 @@ fn a_user_reaches_the_mount_of_a_run_that_lies_behind_a_closed_home() {
         |word: &&str| word.starts_with("/run/pickfs-") || word.starts_with("/var/tmp/");
     let at = steps.split(['"', ' ']).find(is_outside).expect("a mount point that nobody reaches");
     assert!(!Path::new(at).exists(), "the mount point goes with the run: {at}");
-    let (mounts, loops) = traces(&out);
-    assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+    assert_eq!(traces(&out), Default::default());
 }
 
 #[test]
@@ -82,8 +81,7 @@ fn a_command_that_fills_the_disk_is_a_failed_trial_and_the_mount_goes() {
     let (_kept, out) = folder();
     let (said, trial) = ran(&out, &["exec"], &["--", "dd", "if=/dev/zero", "of=big", "bs=1M"]);
     assert!(reason(&trial).contains("No space left on device"), "{said:?}");
-    let (mounts, loops) = traces(&out);
-    assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+    assert_eq!(traces(&out), Default::default());
 }
 
 #[test]
@@ -101,8 +99,7 @@ fn a_mount_and_a_freeze_that_a_command_leaves_are_ended_and_named() {
         let is_of_left = |note: &&String| note.starts_with("left in the mount and ended: ");
         let note = trial.notes.iter().find(is_of_left).expect("a note");
         assert!(names.iter().all(|name| note.contains(name)), "{note}");
-        let (mounts, loops) = traces(&out);
-        assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+        assert_eq!(traces(&out), Default::default());
     }
 }
 
@@ -121,8 +118,7 @@ fn control_c_leaves_no_process_no_mount_and_no_loop_device() {
     let (said, _) = session.end();
     assert_eq!(said.code, Some(130), "{said:?}");
     assert_eq!(sleepers(), 0);
-    let (mounts, loops) = traces(&out);
-    assert!(mounts.is_empty() && loops.is_empty(), "{mounts:?} {loops:?}");
+    assert_eq!(traces(&out), Default::default());
 }
 
 #[test]

@@ -47,15 +47,6 @@ fn settings_are_an_axis_and_are_put_back() {
     assert_eq!(setting(), before);
 }
 
-#[test]
-fn a_setting_of_the_machine_needs_consent_and_a_legal_value() {
-    only_if!(may_run(&["mkfs.ext4", "mkfs.btrfs"]));
-    let said = pickfs(&[&typed(SHORT)[..], &["--set", "vm.swappiness=10"][..]].concat());
-    assert!(said.code == Some(1) && said.err.contains("--allow-system-tuning"), "{said:?}");
-    let said = pickfs(&[&typed(SHORT)[..], &["--set", "fs.read_ahead_kb=far"][..]].concat());
-    assert!(said.code == Some(1) && said.err.contains("a whole number from 0"), "{said:?}");
-}
-
 fn killed_with_the_setting_turned(out: &Path) {
     let more =
         ["--set", "vm.dirty_expire_centisecs=2345", "--allow-system-tuning", "--measure", "20s"];

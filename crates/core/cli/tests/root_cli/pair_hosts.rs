@@ -4,19 +4,16 @@ use std::{
     path::PathBuf,
 };
 
-use pickfs_record::WorkerMessage;
 use pickfs_testkit::{may_run, only_if, until};
 use serde_json::{Value, json};
 
-use crate::spoken::{converse, count, finished, laps, spec, turns, worker};
+use crate::spoken::{count, laps, notes, played, spec, turns, with, worker};
 
-fn asked(more: Value) -> Value {
-    let mut params = json!({
+fn asked(more: &Value) -> Value {
+    let all = json!({
         "rate": 500, "wait": "sleep", "waiting": "block", "hosts": "namespaces",
     });
-    let all = params.as_object_mut().expect("an object");
-    all.extend(more.as_object().expect("an object").clone());
-    params
+    with(all, more)
 }
 
 fn interfaces() -> BTreeSet<PathBuf> {
@@ -37,15 +34,11 @@ fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
         json!({ "secondaries": 2, "copies": 2, "store": "queue" }),
         json!({ "secondary": "thread" }),
     ] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut spec = spec("pair", asked(way.clone()), folder.path());
-        (spec.warmup_ns, spec.measure_ns) = (30_000_000, 200_000_000);
-        let messages = converse(&spec);
-        assert!(finished(&messages), "{way}: {messages:?}");
+        let messages = played(200, "pair", asked(&way));
         let batches = count(&messages, "batches").map(|count| count as u64);
         assert_eq!(laps(&messages, "wire"), batches, "{way}");
-        let Some(WorkerMessage::Ready { notes, .. }) = messages.get(1) else { panic!("{way}") };
-        assert!(notes[0].contains("tcp over virtual Ethernet"), "{notes:?}");
+        let told = notes(&messages);
+        assert!(told[0].contains("tcp over virtual Ethernet"), "{told:?}");
     }
     assert_eq!(interfaces(), before);
 }
@@ -54,11 +47,7 @@ fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
 fn the_bare_ping_pong_goes_over_the_same_wire() {
     only_if!(may_run(&["ip"]));
     for medium in ["tcp", "udp"] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut spec = spec("pair", asked(json!({ "medium": medium })), folder.path());
-        (spec.warmup_ns, spec.measure_ns) = (30_000_000, 200_000_000);
-        let messages = converse(&spec);
-        assert!(finished(&messages), "{medium}: {messages:?}");
+        let messages = played(200, "pair", asked(&json!({ "medium": medium })));
         assert_eq!(laps(&messages, "wire"), turns(&messages), "{medium}");
     }
 }
@@ -69,7 +58,7 @@ fn a_worker_that_is_killed_leaves_no_network() {
     let before = interfaces();
     let folder = tempfile::tempdir().expect("a folder");
     let mut worker = worker();
-    let spec = spec("pair", asked(json!({})), folder.path());
+    let spec = spec("pair", asked(&json!({})), folder.path());
     let input = worker.stdin.as_mut().expect("piped");
     writeln!(input, "{}", serde_json::to_string(&spec).expect("JSON")).expect("it reads");
     let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();

@@ -88,6 +88,37 @@ pub fn finished(messages: &[WorkerMessage]) -> bool {
     matches!(messages.last(), Some(WorkerMessage::Finished))
 }
 
+pub fn with(mut params: Value, more: &Value) -> Value {
+    let all = params.as_object_mut().expect("an object");
+    all.extend(more.as_object().expect("an object").clone());
+    params
+}
+
+/// The last message: Finished, Skipped or Failed with its reason.
+pub fn ended(messages: &[WorkerMessage]) -> String {
+    messages.last().map(|message| format!("{message:?}")).unwrap_or_default()
+}
+
+/// What is said in so many milliseconds of measurement that finish.
+pub fn played(measure_ms: u64, workload: &str, params: Value) -> Vec<WorkerMessage> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut spec = spec(workload, params, folder.path());
+    spec.measure_ns = measure_ms * 1_000_000;
+    let messages = converse(&spec);
+    assert!(finished(&messages), "{messages:?}");
+    messages
+}
+
+pub fn notes(messages: &[WorkerMessage]) -> &[String] {
+    let Some(WorkerMessage::Ready { notes, .. }) = messages.get(1) else { panic!("{messages:?}") };
+    notes
+}
+
+pub fn is_dead(process_id: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process_id}/stat"));
+    stat.map_or(true, |stat| stat.contains(") Z"))
+}
+
 pub fn may_mount() -> bool {
     pickfs_testkit::may_run(&[])
 }
