@@ -114,7 +114,7 @@ pub fn run_private<A: AsRef<OsStr>>(
     let init_status = waited?;
     let mut message = [0; 8];
     match reports.read_exact(&mut message) {
-        Ok(()) => Report::from_bytes(message).into_result(),
+        Ok(()) => heard(message),
         Err(_) => Ok(init_status),
     }
 }
@@ -200,55 +200,38 @@ fn wait_for(init: i32, signals: &SignalSet) -> Result<ExitStatus, Refused> {
 ///
 /// ```text
 /// 0       4       8
-/// | stage | value |   value: a wait status for `Ended`, an errno for all others
+/// | step  | value |   value: a wait status for `ENDED`, an errno for all others
 /// ```
-#[derive(Clone, Copy)]
-struct Report {
-    stage: Stage,
-    value: i32,
+const ENDED: i32 = 0;
+const MAKE_PRIVATE: i32 = 1;
+const MOUNT_PROC: i32 = 2;
+const FORK_INNER: i32 = 3;
+const EXEC_INNER: i32 = 4;
+
+fn heard(message: [u8; 8]) -> Result<ExitStatus, Refused> {
+    let [s0, s1, s2, s3, value @ ..] = message;
+    let value = i32::from_ne_bytes(value);
+    let step = match i32::from_ne_bytes([s0, s1, s2, s3]) {
+        ENDED => return Ok(ExitStatus::from_raw(value)),
+        MAKE_PRIVATE => "make the mounts private",
+        MOUNT_PROC => "mount a fresh /proc",
+        FORK_INNER => "fork the inner program",
+        _ => "run this program again",
+    };
+    Err(failed(step)(io::Error::from_raw_os_error(value)))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Ended = 0,
-    MakePrivate = 1,
-    MountProc = 2,
-    ForkInner = 3,
-    ExecInner = 4,
+fn message(step: i32, value: i32) -> [u8; 8] {
+    let mut message = [0; 8];
+    message[..4].copy_from_slice(&step.to_ne_bytes());
+    message[4..].copy_from_slice(&value.to_ne_bytes());
+    message
 }
 
-impl Report {
-    fn from_bytes(message: [u8; 8]) -> Self {
-        let [s0, s1, s2, s3, v0, v1, v2, v3] = message;
-        let stage = match i32::from_ne_bytes([s0, s1, s2, s3]) {
-            0 => Stage::Ended,
-            1 => Stage::MakePrivate,
-            2 => Stage::MountProc,
-            3 => Stage::ForkInner,
-            _ => Stage::ExecInner,
-        };
-        Self { stage, value: i32::from_ne_bytes([v0, v1, v2, v3]) }
-    }
-
-    fn into_result(self) -> Result<ExitStatus, Refused> {
-        let step = match self.stage {
-            Stage::Ended => return Ok(ExitStatus::from_raw(self.value)),
-            Stage::MakePrivate => "make the mounts private",
-            Stage::MountProc => "mount a fresh /proc",
-            Stage::ForkInner => "fork the inner program",
-            Stage::ExecInner => "run this program again",
-        };
-        Err(failed(step)(io::Error::from_raw_os_error(self.value)))
-    }
-
-    /// Sends the message and ends this process. Used after a fork: system calls only.
-    fn send_and_exit(self, pipe: &OwnedFd) -> ! {
-        let mut message = [0; 8];
-        message[..4].copy_from_slice(&(self.stage as i32).to_ne_bytes());
-        message[4..].copy_from_slice(&self.value.to_ne_bytes());
-        let _ = rustix::io::write(pipe, &message);
-        exit_now(0)
-    }
+/// Sends the message and ends this process. Used after a fork: system calls only.
+fn tell_and_exit(plan: &InnerPlan, step: i32, value: i32) -> ! {
+    let _ = rustix::io::write(&plan.report, &message(step, value));
+    exit_now(0)
 }
 
 fn exit_now(code: i32) -> ! {
@@ -258,9 +241,6 @@ fn exit_now(code: i32) -> ! {
 
 /// Pid 1 of the new namespace. System calls only.
 fn init(plan: &InnerPlan, mask_before: SignalSet) -> ! {
-    let give_up = |stage, error: rustix::io::Errno| -> ! {
-        Report { stage, value: error.raw_os_error() }.send_and_exit(&plan.report)
-    };
     // SAFETY: this end is outer's; our copy of it is closed once and not used again.
     drop(unsafe { OwnedFd::from_raw_fd(plan.reports_number) });
     let order = set_parent_process_death_signal(Some(Signal::KILL));
@@ -269,20 +249,17 @@ fn init(plan: &InnerPlan, mask_before: SignalSet) -> ! {
     }
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     if let Err(error) = mount_change(c"/", private) {
-        give_up(Stage::MakePrivate, error);
+        tell_and_exit(plan, MAKE_PRIVATE, error.raw_os_error());
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     if let Err(error) = mount(c"proc", c"/proc", c"proc", flags, None::<&std::ffi::CStr>) {
-        give_up(Stage::MountProc, error);
+        tell_and_exit(plan, MOUNT_PROC, error.raw_os_error());
     }
     // SAFETY: the child calls only `inner`, which makes system calls and nothing else.
     match unsafe { fork(0) } {
         Ok(0) => inner(plan, mask_before),
         Ok(pid) => supervise(pid, plan),
-        Err(error) => {
-            let value = error.raw_os_error().unwrap_or(libc::EAGAIN);
-            Report { stage: Stage::ForkInner, value }.send_and_exit(&plan.report)
-        }
+        Err(error) => tell_and_exit(plan, FORK_INNER, error.raw_os_error().unwrap_or(libc::EAGAIN)),
     }
 }
 
@@ -298,8 +275,7 @@ fn outer_is_dead(report: &OwnedFd) -> bool {
 fn inner(plan: &InnerPlan, mask_before: SignalSet) -> ! {
     mask_before.restore();
     let _ = rustix::io::fcntl_setfd(&plan.host_proc, rustix::io::FdFlags::empty());
-    let value = plan.image.exec(c"/proc/self/exe");
-    Report { stage: Stage::ExecInner, value }.send_and_exit(&plan.report)
+    tell_and_exit(plan, EXEC_INNER, plan.image.exec(c"/proc/self/exe"))
 }
 
 /// Reaps whatever ends here until inner does, then says how, and takes all others with it.
@@ -310,7 +286,7 @@ fn supervise(inner: i32, plan: &InnerPlan) -> ! {
         match plan.signals.wait() {
             Received::Child => {
                 if let Some(value) = reap(inner) {
-                    Report { stage: Stage::Ended, value }.send_and_exit(&plan.report);
+                    tell_and_exit(plan, ENDED, value);
                 }
             }
             Received::Sent(signal) => group_signal_ns[slot(signal)] = now_ns(),
@@ -377,8 +353,7 @@ mod tests {
 
     #[test]
     fn a_report_names_the_step_and_the_privilege() {
-        let report = Report { stage: Stage::MountProc, value: libc::EPERM };
-        let text = report.into_result().unwrap_err().to_string();
+        let text = heard(message(MOUNT_PROC, libc::EPERM)).unwrap_err().to_string();
         assert!(text.starts_with("cannot mount a fresh /proc: "), "{text}");
         assert!(text.ends_with("needs CAP_SYS_ADMIN (run as root)"), "{text}");
     }

@@ -61,7 +61,7 @@ fn device_bytes(text: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("read_bytes: "))?.trim().parse().ok()
 }
 
-fn nanoseconds(time: libc::timeval) -> u64 {
+pub(crate) fn nanoseconds(time: libc::timeval) -> u64 {
     time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_usec.max(0) as u64 * 1_000
 }
 

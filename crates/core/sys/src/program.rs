@@ -16,6 +16,7 @@ use std::{
 
 use crate::{
     account::Account,
+    own_usage::nanoseconds,
     spawn::{Start, spawn},
 };
 
@@ -211,10 +212,6 @@ fn reaped(process_id: u32) -> io::Result<Ended> {
         resident_bytes_max: usage.ru_maxrss.max(0) as u64 * 1024,
         input_output: parse(&text),
     })
-}
-
-fn nanoseconds(time: libc::timeval) -> u64 {
-    time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_usec.max(0) as u64 * 1_000
 }
 
 fn parse(text: &str) -> InputOutput {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn stat(run_delay_ns: u64, slices: u64) -> SchedStat {
-        SchedStat { run_ns: 0, run_delay_ns, slices }
+        SchedStat { run_delay_ns, slices }
     }
 
     #[test]

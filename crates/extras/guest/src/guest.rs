@@ -75,16 +75,12 @@ impl Guest {
     /// After an error nothing of the guest is left.
     pub fn boot(start: &Start<'_>) -> Result<Guest, GuestError> {
         let mut guest = Guest::spawn(start)?;
-        let mut facts = Environment::default();
-        guest.expect(GuestPhase::Boot, start.stop, |event| match event {
-            FromGuest::Booted { build, kernel } => {
-                facts.put("guest.kernel", kernel);
-                facts.put("guest.build", build);
-                true
-            }
-            _ => false,
+        let (build, kernel) = guest.expect(GuestPhase::Boot, start.stop, |event| match event {
+            FromGuest::Booted { build, kernel } => Some((build, kernel)),
+            _ => None,
         })?;
-        take(&mut guest.facts, facts);
+        guest.facts.put("guest.kernel", kernel);
+        guest.facts.put("guest.build", build);
         Ok(guest)
     }
 
@@ -96,7 +92,7 @@ impl Guest {
     /// After an error the guest has ended.
     pub fn mount(&mut self, order: Order, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Mount(Box::new(order)));
-        self.expect(GuestPhase::Modules, stop, |event| event == FromGuest::ModulesLoaded)?;
+        self.expect_word(GuestPhase::Modules, stop, FromGuest::ModulesLoaded)?;
         self.expect_facts(GuestPhase::Mount, stop)
     }
 
@@ -105,14 +101,11 @@ impl Guest {
         phase: GuestPhase,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), GuestError> {
-        let mut facts = Environment::default();
-        self.expect(phase, stop, |event| match event {
-            FromGuest::Calibrated { facts: found } | FromGuest::Mounted { facts: found } => {
-                take(&mut facts, found)
-            }
-            _ => false,
+        let found = self.expect(phase, stop, |event| match event {
+            FromGuest::Calibrated { facts } | FromGuest::Mounted { facts } => Some(facts),
+            _ => None,
         })?;
-        take(&mut self.facts, facts);
+        self.facts.0.extend(found.0);
         Ok(())
     }
 
@@ -134,7 +127,7 @@ impl Guest {
         let mut facts = Environment::default();
         facts.put("guest.engine", start.engine.name());
         facts.put("guest.package", &start.kernel.package);
-        take(&mut facts, engine::facts(start.boot));
+        facts.0.extend(engine::facts(start.boot).0);
         let (to, deadlines) = (Arc::new(Mutex::new(to)), start.deadlines);
         Ok(Guest { engine, to, heard, shared, deadlines, facts })
     }
@@ -161,35 +154,30 @@ impl Guest {
 
     pub fn cool(&self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Cool);
-        self.expect(GuestPhase::Cool, stop, |event| event == FromGuest::Cooled)
+        self.expect_word(GuestPhase::Cool, stop, FromGuest::Cooled)
     }
 
     /// Writes, unmounts and mounts again (where `anew`: what is in memory would be gone), and compares; gives
     /// files and bytes.
     pub fn check(&self, anew: bool, stop: &dyn Fn() -> bool) -> Result<(u64, u64), GuestError> {
         self.tell(&ToGuest::Check { anew });
-        let mut counted = (0, 0);
         self.expect(GuestPhase::Check, stop, |event| match event {
-            FromGuest::Checked { files, bytes } => {
-                counted = (files, bytes);
-                true
-            }
-            _ => false,
-        })?;
-        Ok(counted)
+            FromGuest::Checked { files, bytes } => Some((files, bytes)),
+            _ => None,
+        })
     }
 
     pub fn unmount(&self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Unmount);
-        self.expect(GuestPhase::Unmount, stop, |event| event == FromGuest::Unmounted)
+        self.expect_word(GuestPhase::Unmount, stop, FromGuest::Unmounted)
     }
 
     /// Waits until nothing of the guest is left.
     pub fn end(self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.unmount(stop)?;
         self.tell(&ToGuest::End);
-        self.expect(GuestPhase::PowerOff, stop, |event| event == FromGuest::Ended)?;
-        match self.expect(GuestPhase::PowerOff, stop, |_| false) {
+        self.expect_word(GuestPhase::PowerOff, stop, FromGuest::Ended)?;
+        match self.expect(GuestPhase::PowerOff, stop, |_| None) {
             Err(GuestError::Died { .. }) => Ok(()),
             other => other,
         }
@@ -200,44 +188,47 @@ impl Guest {
         let _ = send(what, &mut *lock(&self.to));
     }
 
-    /// Lanes that end meanwhile are noted.
-    fn expect(
+    fn expect_word(
         &self,
         phase: GuestPhase,
         stop: &dyn Fn() -> bool,
-        mut is_it: impl FnMut(FromGuest) -> bool,
+        word: FromGuest,
     ) -> Result<(), GuestError> {
-        let began = Instant::now();
+        self.expect(phase, stop, |event| (event == word).then_some(()))
+    }
+
+    /// Lanes that end meanwhile are noted.
+    fn expect<T>(
+        &self,
+        phase: GuestPhase,
+        stop: &dyn Fn() -> bool,
+        wanted: impl Fn(FromGuest) -> Option<T>,
+    ) -> Result<T, GuestError> {
+        let (began, limit) = (Instant::now(), self.deadlines.limit(phase));
         loop {
             match self.heard.recv_timeout(POLL) {
                 Ok(FromGuest::Failed { reason }) => {
                     return Err(GuestError::Told { phase, reason, console: self.console() });
                 }
                 Ok(event) => {
-                    if is_it(event) {
-                        return Ok(());
+                    if let Some(found) = wanted(event) {
+                        return Ok(found);
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Err(self.died(phase)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    let how = lock(&self.shared.end).clone().unwrap_or_default();
+                    return Err(GuestError::Died { phase, how, console: self.console() });
+                }
             }
             if stop() {
                 return Err(GuestError::Interrupted);
             }
-            if began.elapsed() > self.deadlines.limit(phase) {
-                return Err(self.missed(phase));
+            if began.elapsed() > limit {
+                let (limit_s, console) = (limit.as_secs_f64(), self.console());
+                return Err(GuestError::Missed { phase, limit_s, console });
             }
         }
-    }
-
-    fn missed(&self, phase: GuestPhase) -> GuestError {
-        let limit_s = self.deadlines.limit(phase).as_secs_f64();
-        GuestError::Missed { phase, limit_s, console: self.console() }
-    }
-
-    fn died(&self, phase: GuestPhase) -> GuestError {
-        let how = lock(&self.shared.end).clone().unwrap_or_default();
-        GuestError::Died { phase, how, console: self.console() }
     }
 
     fn console(&self) -> String {
@@ -250,11 +241,6 @@ impl Drop for Guest {
         let _ = self.engine.kill();
         let _ = self.engine.wait();
     }
-}
-
-fn take(facts: &mut Environment, found: Environment) -> bool {
-    facts.0.extend(found.0);
-    true
 }
 
 pub struct LaneLine {

@@ -77,39 +77,27 @@ impl CallTally {
         self.counts.events += 1;
         match &event.what {
             CallWhat::Began { call, offset_bytes, on_machine } => {
-                let open =
-                    Open { call: *call, start_ns: event.time_ns, offset_bytes: *offset_bytes };
-                self.began(event, open, *on_machine);
-                None
+                let (start_ns, offset_bytes) = (event.time_ns, *offset_bytes);
+                self.began(event, Open { call: *call, start_ns, offset_bytes }, *on_machine);
             }
-            CallWhat::Ended { call, answer } => self.ended(event, *call, *answer),
-            CallWhat::Started { by } => {
-                self.started(event, *by);
-                None
-            }
-            CallWhat::Named(name) => {
-                self.thread(event).name = name.clone();
-                None
-            }
-            CallWhat::Gone => {
-                self.gone(event.thread);
-                None
-            }
-            CallWhat::Arrived | CallWhat::Sampled(_) => None,
+            CallWhat::Ended { call, answer } => return self.ended(event, *call, *answer),
+            CallWhat::Started { by } => self.started(event, *by),
+            CallWhat::Named(name) => self.thread(event).name = name.clone(),
+            CallWhat::Gone => self.gone(event.thread),
+            CallWhat::Arrived | CallWhat::Sampled(_) => {}
             CallWhat::Losing => {
                 self.counts.events -= 1;
                 self.losing += 1;
                 self.drop_open();
-                None
             }
             CallWhat::Lost(count) => {
                 self.counts.events -= 1;
                 self.counts.events_lost += count;
                 self.losing = self.losing.saturating_sub(1);
                 self.drop_open();
-                None
             }
         }
+        None
     }
 
     fn is_again(&self, event: &CallEvent) -> bool {

@@ -3,12 +3,10 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
-/// The three numbers of `/proc/PID/task/TID/schedstat`, since the thread was started.
+/// Of the three numbers of `/proc/PID/task/TID/schedstat`, since the thread was started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SchedStat {
-    pub run_ns: u64,
     /// Time ready, without a processor.
     pub run_delay_ns: u64,
     /// How often it was given a processor.
@@ -18,19 +16,15 @@ pub struct SchedStat {
 impl SchedStat {
     /// Fails when it has ended, or the kernel does not count.
     pub fn of(thread_id: u32) -> io::Result<SchedStat> {
-        let text = fs::read_to_string(SchedStat::path(thread_id))?;
+        // A thread's number is a folder of its own there, though none that is listed.
+        let text = fs::read_to_string(format!("/proc/{thread_id}/task/{thread_id}/schedstat"))?;
         SchedStat::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
-    /// Where they stand. A thread's number is a folder of its own there, though none that is listed.
-    fn path(thread_id: u32) -> PathBuf {
-        PathBuf::from(format!("/proc/{thread_id}/task/{thread_id}/schedstat"))
-    }
-
     pub fn parse(text: &str) -> Option<SchedStat> {
-        let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
-        let mut next = || numbers.next().flatten();
-        Some(SchedStat { run_ns: next()?, run_delay_ns: next()?, slices: next()? })
+        let numbers: Vec<u64> = text.split_whitespace().map_while(|n| n.parse().ok()).collect();
+        let [_on_processor_ns, run_delay_ns, slices, ..] = numbers[..] else { return None };
+        Some(SchedStat { run_delay_ns, slices })
     }
 }
 
