@@ -76,12 +76,12 @@ impl Helpers {
         }
     }
 
-    fn start_daemon(&mut self, args: &[String]) -> Result<String, TargetError> {
+    fn start_daemon(&mut self, args: &[String]) -> Result<(), TargetError> {
         let [program, socket, rest @ ..] = args else {
             return Err(TargetError::unknown_call("start-daemon", args));
         };
         self.daemons.push(Daemon::start(program, Path::new(socket), rest)?);
-        Ok(String::new())
+        Ok(())
     }
 
     fn stop_daemon(&mut self, program: &str) -> Result<String, TargetError> {
@@ -91,7 +91,7 @@ impl Helpers {
         }
     }
 
-    fn private_folder(&mut self, path: &Path) -> Result<String, TargetError> {
+    fn private_folder(&mut self, path: &Path) -> Result<(), TargetError> {
         let made_by_us = make_folder(path)?;
         let request = MountRequest::new("pickfs", path, "tmpfs").options("size=16m,mode=0755");
         let folder = OwnFolder { path: path.to_owned(), made_by_us };
@@ -100,7 +100,7 @@ impl Helpers {
             return Err(error.into());
         }
         self.private_folders.push(folder);
-        Ok(String::new())
+        Ok(())
     }
 
     fn drop_private_folder(&mut self, path: &Path) -> Result<String, TargetError> {
@@ -111,22 +111,21 @@ impl Helpers {
         }
     }
 
-    fn link_device(&mut self, folder: &Path, device: &Path) -> Result<String, TargetError> {
+    fn link_device(&mut self, folder: &Path, device: &Path) -> Result<(), TargetError> {
         fs::create_dir(folder).map_err(TargetError::io("create", folder))?;
         self.link_folders.push(folder.to_owned());
         let link = folder.join("device");
-        symlink(device, &link).map_err(TargetError::io("link", link))?;
-        Ok(String::new())
+        symlink(device, &link).map_err(TargetError::io("link", link))
     }
 
     /// Dropping does not forget: only the step that undid the thing does.
-    fn note_undo(&mut self, kind: &str, name: &str) -> Result<String, TargetError> {
+    fn note_undo(&mut self, kind: &str, name: &str) -> Result<(), TargetError> {
         if kind != "zpool" {
             return Err(TargetError::unknown_call("note-undo", &[kind.into(), name.into()]));
         }
         let note = UndoLog::open_default().note(&Undo::Zpool { name: name.into() })?;
         self.notes.push((name.into(), note));
-        Ok(String::new())
+        Ok(())
     }
 
     /// The record stays while the pool is imported: `clean` needs it then.
@@ -141,10 +140,9 @@ impl Helpers {
         Ok(String::new())
     }
 
-    fn unlink_device(&mut self, folder: &Path) -> Result<String, TargetError> {
+    fn unlink_device(&mut self, folder: &Path) -> Result<(), TargetError> {
         self.link_folders.retain(|one| one != folder);
-        drop_link_folder(folder).map_err(TargetError::io("remove", folder))?;
-        Ok(String::new())
+        drop_link_folder(folder).map_err(TargetError::io("remove", folder))
     }
 }
 
@@ -185,25 +183,26 @@ fn make_folder(path: &Path) -> Result<bool, TargetError> {
 impl Calls for Scratch {
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
         let paths: Vec<&Path> = args.iter().map(Path::new).collect();
-        match (name, paths.as_slice()) {
-            ("check-interlock", [device]) => self.check_interlock(device),
+        let done = match (name, paths.as_slice()) {
+            ("check-interlock", [device]) => return self.check_interlock(device),
             ("clear-ends", [device]) => self.clear_ends(device),
-            ("format", [_, device, ..]) => own_format::format(&args[0], device, &args[2..]),
+            ("format", [_, device, ..]) => return own_format::format(&args[0], device, &args[2..]),
             ("flush-device", [device]) => flush_device(device),
             ("wait-device-free", [device]) => wait_device_free(device),
-            ("repair-image-extents", []) => self.repair_image(),
+            ("repair-image-extents", []) => return self.repair_image(),
             ("private-folder", [folder]) => self.helpers.private_folder(folder),
-            ("drop-private-folder", [folder]) => self.helpers.drop_private_folder(folder),
+            ("drop-private-folder", [folder]) => return self.helpers.drop_private_folder(folder),
             ("start-daemon", _) => self.helpers.start_daemon(args),
-            ("stop-daemon", [_]) => self.helpers.stop_daemon(&args[0]),
+            ("stop-daemon", [_]) => return self.helpers.stop_daemon(&args[0]),
             ("link-device", [folder, device]) => self.helpers.link_device(folder, device),
             ("unlink-device", [folder]) => self.helpers.unlink_device(folder),
             ("note-undo", [_, _]) => self.helpers.note_undo(&args[0], &args[1]),
-            ("forget-undo", [_, _]) => self.helpers.forget_undo(&args[1]),
+            ("forget-undo", [_, _]) => return self.helpers.forget_undo(&args[1]),
             ("make-trial-folder", [folder]) => self.with_directory(name, args, |d| d.make(folder)),
             ("remove-trial-folder", [_]) => self.with_directory(name, args, |d| d.clear()),
             _ => Err(TargetError::unknown_call(name, args)),
-        }
+        };
+        done.map(|()| String::new())
     }
 }
 
@@ -225,12 +224,12 @@ impl Scratch {
             .find(|device| device.path() == node)
     }
 
-    fn clear_ends(&mut self, path: &Path) -> Result<String, TargetError> {
-        clear_ends(path)?;
+    fn clear_ends(&mut self, path: &Path) -> Result<(), TargetError> {
+        clear_ends(&open_exclusively(path)?, path, size_of(path)?)?;
         if let Some(device) = self.named(path) {
             device.contents_are_ours();
         }
-        Ok(String::new())
+        Ok(())
     }
 
     fn repair_image(&mut self) -> Result<String, TargetError> {
@@ -246,40 +245,36 @@ impl Scratch {
         name: &str,
         args: &[String],
         work: impl FnOnce(&mut crate::directory::Directory) -> Result<(), TargetError>,
-    ) -> Result<String, TargetError> {
+    ) -> Result<(), TargetError> {
         match &mut self.base {
-            Base::Directory(directory) => work(directory.here_mut()).map(|()| String::new()),
+            Base::Directory(directory) => work(directory.here_mut()),
             _ => Err(TargetError::unknown_call(name, args)),
         }
     }
 }
 
-fn clear_ends(device: &Path) -> Result<String, TargetError> {
-    let size_bytes = size_of(device)?;
-    let file = open_exclusively(device)?;
+pub(crate) fn clear_ends(file: &File, path: &Path, size_bytes: u64) -> Result<(), TargetError> {
     let zeros = vec![0; END_BYTES.min(size_bytes) as usize];
-    let write = |offset| file.write_all_at(&zeros, offset);
-    write(0).map_err(TargetError::io("clear", device))?;
-    write(size_bytes - zeros.len() as u64).map_err(TargetError::io("clear", device))?;
-    file.sync_all().map_err(TargetError::io("sync", device))?;
-    Ok(String::new())
+    for offset in [0, size_bytes - zeros.len() as u64] {
+        file.write_all_at(&zeros, offset).map_err(TargetError::io("clear", path))?;
+    }
+    file.sync_all().map_err(TargetError::io("sync", path))
 }
 
-fn flush_device(device: &Path) -> Result<String, TargetError> {
+fn flush_device(device: &Path) -> Result<(), TargetError> {
     let file = File::open(device).map_err(TargetError::io("open", device))?;
     file.sync_all().map_err(TargetError::io("sync", device))?;
-    block(device)?.flush_buffers().map_err(block_error("flush", device))?;
-    Ok(String::new())
+    block(device)?.flush_buffers().map_err(block_error("flush", device))
 }
 
 /// A FUSE program lets go of its device a moment after the unmount.
-fn wait_device_free(device: &Path) -> Result<String, TargetError> {
+fn wait_device_free(device: &Path) -> Result<(), TargetError> {
     let number = block(device)?.device_number();
     let began = Instant::now();
     loop {
         let users = other_users(number);
         if users.is_empty() {
-            return Ok(String::new());
+            return Ok(());
         }
         if began.elapsed() > FREE_LIMIT {
             return Err(TargetError::Other(format!(

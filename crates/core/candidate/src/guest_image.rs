@@ -20,6 +20,7 @@ use pickfs_sys::{extents, residency};
 
 use crate::availability::Unavailable;
 use crate::{
+    calls::clear_ends,
     card,
     carry_out::{self, Calls},
     environment,
@@ -32,9 +33,6 @@ use crate::{
     scratch::{Progress, promise},
     undo::{Note, Undo, UndoLog},
 };
-
-/// Old signatures lie in the first and the last mebibyte.
-const END_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub struct GuestImage {
@@ -202,28 +200,22 @@ impl GuestImage {
         }
     }
 
-    fn clear_ends(&self) -> Result<String, TargetError> {
+    fn clear_ends(&self) -> Result<(), TargetError> {
         // A formatter of image files may have cut the file.
         self.file.set_len(self.size_bytes).map_err(TargetError::io("size", &self.path))?;
-        let zeros = vec![0; END_BYTES.min(self.size_bytes) as usize];
-        for offset in [0, self.size_bytes - zeros.len() as u64] {
-            self.file.write_all_at(&zeros, offset).map_err(TargetError::io("clear", &self.path))?;
-        }
-        Ok(String::new())
+        clear_ends(&self.file, &self.path, self.size_bytes)
     }
 
     /// A partition of all but the first mebibyte: a tool that is given a whole disk would label it and wait
     /// for a daemon that no guest has.
-    fn put_partition(&self) -> Result<String, TargetError> {
+    fn put_partition(&self) -> Result<(), TargetError> {
         let table = partition::only_one(self.size_bytes);
         let written = self.file.write_all_at(&table, partition::TABLE_AT);
-        written.map_err(TargetError::io("write a partition table to", &self.path))?;
-        Ok(String::new())
+        written.map_err(TargetError::io("write a partition table to", &self.path))
     }
 
-    fn flush(&self) -> Result<String, TargetError> {
-        self.file.sync_all().map_err(TargetError::io("sync", &self.path))?;
-        Ok(String::new())
+    fn flush(&self) -> Result<(), TargetError> {
+        self.file.sync_all().map_err(TargetError::io("sync", &self.path))
     }
 }
 
@@ -254,23 +246,24 @@ impl Calls for GuestImage {
     }
 
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
-        match name {
+        let done = match name {
             "clear-ends" => self.clear_ends(),
             "put-partition" => self.put_partition(),
             "format" => {
                 let kind = args.first().map_or("", String::as_str);
                 let mut words = args.get(2..).unwrap_or_default().to_vec();
                 words.push(format!("size={}", self.size_bytes));
-                own_format::format(kind, &self.path, &words)
+                return own_format::format(kind, &self.path, &words);
             }
             "flush-device" => self.flush(),
             "repair-image-extents" => {
                 let repaired_bytes = extents::rewrite_unwritten(&self.file)?.total_bytes();
                 self.flush()?;
-                Ok(format!("{repaired_bytes} bytes rewritten"))
+                return Ok(format!("{repaired_bytes} bytes rewritten"));
             }
             _ => Err(TargetError::unknown_call(name, args)),
-        }
+        };
+        done.map(|()| String::new())
     }
 }
 

@@ -69,9 +69,7 @@ impl Undo {
             Err(cause) => Err(UndoError::Subject { path, cause }),
         }
     }
-}
 
-impl Undo {
     pub fn undo_now(&self) -> Result<(), String> {
         match undo(self, true) {
             CleanOutcome::Failed(why) => Err(why),
@@ -263,10 +261,7 @@ fn undo(undo: &Undo, same_boot: bool) -> CleanOutcome {
             CleanOutcome::AlreadyGone("the machine was restarted since".into())
         }
         Undo::Zpool { name } => destroy_pool(name),
-        Undo::Tunable { path, before } => match fs::write(path, before) {
-            Ok(()) => CleanOutcome::Undone,
-            Err(cause) => CleanOutcome::Failed(cause.to_string()),
-        },
+        Undo::Tunable { path, before } => outcome_of(fs::write(path, before)),
         Undo::Image { path, device, inode } => remove_image(path, *device, *inode),
     }
 }
@@ -282,10 +277,7 @@ fn destroy_pool(name: &str) -> CleanOutcome {
     if run(&["list", "-H", "-o", "name", name]).is_err() {
         return CleanOutcome::AlreadyGone("no such pool is imported".into());
     }
-    match run(&["destroy", "-f", name]) {
-        Ok(_) => CleanOutcome::Undone,
-        Err(error) => CleanOutcome::Failed(error.to_string()),
-    }
+    outcome_of(run(&["destroy", "-f", name]))
 }
 
 fn remove_image(path: &Path, device: u64, inode: u64) -> CleanOutcome {
@@ -299,10 +291,11 @@ fn remove_image(path: &Path, device: u64, inode: u64) -> CleanOutcome {
     if !facts.is_file() || facts.dev() != device || facts.ino() != inode {
         return CleanOutcome::AlreadyGone("another file has its name; left alone".into());
     }
-    match fs::remove_file(path) {
-        Ok(()) => CleanOutcome::Undone,
-        Err(cause) => CleanOutcome::Failed(cause.to_string()),
-    }
+    outcome_of(fs::remove_file(path))
+}
+
+fn outcome_of<T>(undone: Result<T, impl ToString>) -> CleanOutcome {
+    undone.map_or_else(|why| CleanOutcome::Failed(why.to_string()), |_| CleanOutcome::Undone)
 }
 
 #[cfg(test)]

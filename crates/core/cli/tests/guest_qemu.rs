@@ -13,8 +13,7 @@ use std::{
 use guest_kernel::{kernel, output_within, signal_engine, wait_until_gone};
 use pickfs::{command, folder};
 use pickfs_guest::{
-    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order,
-    PackageCache, Start,
+    Boot, Engine, FirstFiles, Guest, GuestError, GuestPhase, Kernel, Order, PackageCache, Start,
     engine::{CHANNEL_MODULES, DISK_INSIDE},
     kvm, qemu_program,
 };
@@ -26,7 +25,7 @@ fn boot(
     folder: &Path,
     disk: Option<PathBuf>,
     mount: Action,
-    deadlines: Deadlines,
+    stretched_by: f64,
 ) -> Result<Guest, GuestError> {
     let first_files = folder.join("first-files");
     let files = FirstFiles {
@@ -46,7 +45,8 @@ fn boot(
     };
     let boot = Boot { first_files, disk, memory_bytes: 256 << 20, processors: 1 };
     let (engine, worker, stop) = (Engine::QemuTcg, Path::new(pickfs::PICKFS), &|| false);
-    let mut guest = Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop })?;
+    let mut guest =
+        Guest::boot(&Start { engine, kernel, boot: &boot, worker, stretched_by, stop })?;
     guest.mount(order, stop)?;
     Ok(guest)
 }
@@ -62,8 +62,8 @@ fn a_corrupt_image_is_told_with_the_kernels_words() {
     let (_kept, folder) = folder();
     let disk = folder.join("disk");
     fs::write(&disk, vec![0xa5; 16 << 20]).unwrap();
-    let deadlines = Deadlines { factor: Engine::QemuTcg.slowness() };
-    let error = boot(&kernel, &folder, Some(disk), mount("/dev/vda", "ext4"), deadlines);
+    let slowness = Engine::QemuTcg.slowness();
+    let error = boot(&kernel, &folder, Some(disk), mount("/dev/vda", "ext4"), slowness);
     let error = error.err().expect("it does not come up");
     let GuestError::Told { phase, reason, console } = &error else { panic!("{error}") };
     assert_eq!(*phase, GuestPhase::Mount);
@@ -78,24 +78,10 @@ fn a_machine_that_hangs_is_ended_at_its_deadline() {
     let (_kept, folder) = folder();
     let over = folder.clone();
     let stopper = std::thread::spawn(move || signal_engine(&over, Signal::STOP));
-    let deadlines = Deadlines { factor: 0.02 };
-    let error = boot(&kernel, &folder, None, mount("tmpfs", "tmpfs"), deadlines).err();
+    let error = boot(&kernel, &folder, None, mount("tmpfs", "tmpfs"), 0.02).err();
     stopper.join().unwrap();
     let Some(GuestError::Missed { phase, .. }) = error else { panic!("{error:?}") };
     assert_eq!(phase, GuestPhase::Boot);
-    wait_until_gone(&folder);
-}
-
-#[test]
-fn a_machine_that_is_killed_is_told_by_its_signal() {
-    let Some((_, kernel)) = kernel() else { return };
-    let (_kept, folder) = folder();
-    let over = folder.clone();
-    let killer = std::thread::spawn(move || signal_engine(&over, Signal::KILL));
-    let error = boot(&kernel, &folder, None, mount("tmpfs", "tmpfs"), Deadlines::default()).err();
-    killer.join().unwrap();
-    let Some(GuestError::Died { how, .. }) = error else { panic!("{error:?}") };
-    assert_eq!(how, "signal 9");
     wait_until_gone(&folder);
 }
 

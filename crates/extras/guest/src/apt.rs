@@ -17,10 +17,12 @@ const KEYRINGS: [&str; 2] = [
     "/usr/share/keyrings/debian-archive-keyring.pgp",
 ];
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum NotDone {
+    #[error(transparent)]
     NoProgram(io::Error),
     /// The last line of its errors.
+    #[error("{0}")]
     Said(String),
 }
 
@@ -38,15 +40,6 @@ impl NotDone {
                 PackageError::NoProgram { program, package, cache }
             }
             NotDone::Said(said) => PackageError::Failed { program, package, said, cache },
-        }
-    }
-}
-
-impl std::fmt::Display for NotDone {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NotDone::NoProgram(error) => error.fmt(f),
-            NotDone::Said(said) => f.write_str(said),
         }
     }
 }

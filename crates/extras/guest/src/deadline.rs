@@ -18,6 +18,10 @@ pub enum GuestPhase {
 }
 
 impl GuestPhase {
+    pub fn limit(self, stretched_by: f64) -> Duration {
+        Duration::from_secs_f64(self.row().1 * stretched_by)
+    }
+
     /// Its name, and seconds that it may take. Generous: an emulated machine boots in three where little else runs.
     fn row(self) -> (&'static str, f64) {
         match self {
@@ -36,23 +40,5 @@ impl GuestPhase {
 impl fmt::Display for GuestPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.row().0)
-    }
-}
-
-/// The limits, stretched.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Deadlines {
-    pub factor: f64,
-}
-
-impl Default for Deadlines {
-    fn default() -> Self {
-        Self { factor: 1.0 }
-    }
-}
-
-impl Deadlines {
-    pub fn limit(&self, phase: GuestPhase) -> Duration {
-        Duration::from_secs_f64(phase.row().1 * self.factor)
     }
 }

@@ -26,7 +26,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::{
     BECOME_GUEST,
-    deadline::{Deadlines, GuestPhase},
+    deadline::GuestPhase,
     engine::{self, Boot, Engine, Kernel},
     error::GuestError,
     message::{FromGuest, Order, ToGuest, receive, send},
@@ -49,7 +49,8 @@ pub struct Start<'a> {
     pub boot: &'a Boot,
     /// The worker program of the host, which becomes the engine.
     pub worker: &'a Path,
-    pub deadlines: Deadlines,
+    /// By so much longer than its deadlines a phase may take.
+    pub stretched_by: f64,
     pub stop: &'a dyn Fn() -> bool,
 }
 
@@ -58,7 +59,7 @@ pub struct Guest {
     to: Arc<Mutex<ChildStdin>>,
     heard: Receiver<FromGuest>,
     shared: Arc<Shared>,
-    deadlines: Deadlines,
+    stretched_by: f64,
     facts: Environment,
 }
 
@@ -128,8 +129,8 @@ impl Guest {
         facts.put("guest.engine", start.engine.name());
         facts.put("guest.package", &start.kernel.package);
         facts.0.extend(engine::facts(start.boot).0);
-        let (to, deadlines) = (Arc::new(Mutex::new(to)), start.deadlines);
-        Ok(Guest { engine, to, heard, shared, deadlines, facts })
+        let (to, stretched_by) = (Arc::new(Mutex::new(to)), start.stretched_by);
+        Ok(Guest { engine, to, heard, shared, stretched_by, facts })
     }
 
     /// `guest.*` and `mount.*`, as told from inside.
@@ -204,7 +205,7 @@ impl Guest {
         stop: &dyn Fn() -> bool,
         wanted: impl Fn(FromGuest) -> Option<T>,
     ) -> Result<T, GuestError> {
-        let (began, limit) = (Instant::now(), self.deadlines.limit(phase));
+        let (began, limit) = (Instant::now(), phase.limit(self.stretched_by));
         loop {
             match self.heard.recv_timeout(POLL) {
                 Ok(FromGuest::Failed { reason }) => {

@@ -30,7 +30,7 @@ pub mod rebuilt;
 pub mod trials;
 pub mod version;
 
-pub use deadline::{Deadlines, GuestPhase};
+pub use deadline::GuestPhase;
 pub use engine::{Boot, ENGINES, Engine, Kernel};
 pub use error::GuestError;
 pub use first_files::FirstFiles;

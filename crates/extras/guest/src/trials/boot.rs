@@ -4,7 +4,7 @@ use std::{
 };
 
 use crate::{
-    Boot, Deadlines, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
+    Boot, Engine, FirstFiles, Guest, GuestError, Kernel, Order, Start,
     engine::{CHANNEL_MODULES, DISK_INSIDE},
 };
 use pickfs_candidate::{
@@ -57,8 +57,14 @@ pub fn boot(
         processors,
     };
     files.write(&boot.first_files)?;
-    let deadlines = Deadlines { factor: engine.slowness() };
-    Guest::boot(&Start { engine, kernel, boot: &boot, worker, deadlines, stop })
+    Guest::boot(&Start {
+        engine,
+        kernel,
+        boot: &boot,
+        worker,
+        stretched_by: engine.slowness(),
+        stop,
+    })
 }
 
 pub fn order_of(row: &FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
