@@ -137,27 +137,59 @@ fn repeated_calls_have_laps_each() {
     assert_eq!(laps["pread, random read 4k hot"], laps["random read 4k hot"]);
 }
 
+/// Lanes as threads, each with what it gives.
+fn lanes<T: Send>(count: u32, lane: impl Fn(u32, Gate) -> T + Sync) -> Vec<T> {
+    let gate = Gate::new(Some(StartingGate::create(count).expect("a gate")));
+    thread::scope(|scope| {
+        let started = (0..count).map(|number| {
+            let (gate, lane) = (gate.clone(), &lane);
+            scope.spawn(move || lane(number, gate))
+        });
+        let started: Vec<_> = started.collect();
+        started.into_iter().map(|lane| lane.join().expect("no panic")).collect()
+    })
+}
+
 #[test]
 fn three_lanes_start_together_each_with_data_of_its_own() {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
-    let gate = Gate::new(Some(StartingGate::create(3).expect("a gate")));
-    let run = |lane| {
+    let lanes = lanes(3, |lane, gate| {
         let spec = spec(folder.path(), lane, 3, json!({ "suites": "write,read,random,sort" }));
         let mut list = Vec::new();
         let look = |files: &Path| list = fs::read(files.join("seqreadMedium")).expect("a list");
-        let ran = trial_that_leaves(spec, gate.clone(), Lab(None), look);
+        let ran = trial_that_leaves(spec, gate, Lab(None), look);
         (ran.expect("it runs").0, list)
-    };
-    let (lanes, lists): (Vec<Measured>, Vec<Vec<u8>>) = thread::scope(|scope| {
-        let lanes: Vec<_> = (0..3).map(|lane| scope.spawn(move || run(lane))).collect();
-        lanes.into_iter().map(|lane| lane.join().expect("no panic")).unzip()
     });
+    let (lanes, lists): (Vec<Measured>, Vec<Vec<u8>>) = lanes.into_iter().unzip();
     let phases = merged_phases(&lanes.iter().map(|lane| lane.phases.clone()).collect::<Vec<_>>());
     assert!(phases.iter().all(|phase| phase.lanes == 3 && phase.is_finished()));
     let float = phases.iter().find(|phase| phase.phase == "write float large").expect("a row");
     assert_eq!(float.work, float.real_bytes as f64 - 3.0 * 16.0);
     assert!(lists[0] != lists[1] && lists[0].len() == lists[1].len());
     assert_eq!(lanes.iter().filter(|lane| !lane.notes.is_empty()).count(), 1);
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "they clean up");
+}
+
+#[test]
+fn what_ends_one_lane_ends_all() {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let ended = |more: Value, damaged: &str| {
+        lanes(2, |lane, gate| {
+            // The first lane's lab changes a byte of the second one's file.
+            let path = folder.path().join("lane-2").join(damaged);
+            let lab = Lab((lane == 0 && !damaged.is_empty()).then_some((path, 5_000)));
+            let spec = spec(folder.path(), lane, 2, more.clone());
+            trial_that_leaves(spec, gate, lab, |_| {}).expect_err("it fails").to_string()
+        })
+    };
+    for text in ended(json!({ "files_limit": "1MiB" }), "") {
+        assert!(text.contains("2 lanes need") && text.contains("files_limit 1 MiB"), "{text}");
+        assert!(text.contains("use fewer lanes"), "{text}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "it cleans up");
+    let told = ended(json!({ "suites": "write,read,reread" }), "seqreadMedium");
+    assert_eq!(told[0], pickfs_workload::phase::GATE_BROKEN);
+    assert!(told[1].contains("seqreadMedium differs"), "{told:?}");
 }
 
 #[test]
@@ -207,17 +239,6 @@ fn a_byte_that_changes_on_the_device_fails_the_trial() {
         let fault = trial(spec, Gate::default(), lab).expect_err("it fails");
         assert!(matches!(fault, Fault::Wrong { .. }), "{name}: {fault}");
     }
-}
-
-#[test]
-fn too_little_room_is_refused_before_anything_is_written() {
-    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
-    let spec = spec(folder.path(), 0, 1, json!({ "files_limit": "1MiB" }));
-    let fault = trial(spec, Gate::default(), Lab(None)).expect_err("it is refused");
-    assert!(fault.is_skip());
-    let text = fault.to_string();
-    assert!(text.contains("files_limit 1 MiB") && text.contains("fewer lanes"), "{text}");
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 0, "it cleans up");
 }
 
 #[test]

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_days;
-mod column_lanes;
 mod exec;
 #[cfg(feature = "explain")]
 mod explain_program;
