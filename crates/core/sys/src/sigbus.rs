@@ -6,6 +6,7 @@
 //! A `SIGBUS` at any other address ends the program as it would have without this handler.
 #![allow(unsafe_code)]
 
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Once;
@@ -15,6 +16,7 @@ pub const SIGBUS_EXIT_CODE: i32 = 87;
 pub const REGISTRATIONS_MAX: usize = 1024;
 /// Of a longer path the end is kept.
 const NAME_BYTES: usize = 160;
+const LINE_BYTES: usize = 320;
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
@@ -76,6 +78,20 @@ impl Row {
         self.start.store(address, Ordering::Release);
     }
 
+    /// The line that names the file; gives its length. Nothing is allocated.
+    fn told(&self, offset_bytes: usize, line: &mut [u8; LINE_BYTES]) -> usize {
+        let mut name = [0; NAME_BYTES];
+        let length = self.name_length.load(Ordering::Relaxed).min(NAME_BYTES);
+        for (byte, cell) in name.iter_mut().zip(&self.name) {
+            *byte = cell.load(Ordering::Relaxed);
+        }
+        let mut line = io::Cursor::new(&mut line[..]);
+        let _ = line.write_all(b"pickfs: SIGBUS in mapped file ");
+        let _ = line.write_all(&name[..length]);
+        let _ = writeln!(line, " at byte {offset_bytes}: disk full, I/O error, or file cut short");
+        line.position() as usize
+    }
+
     fn offset_of(&self, address: usize) -> Option<usize> {
         let start = self.start.load(Ordering::Acquire);
         let offset = address.checked_sub(start).filter(|_| start > TAKEN)?;
@@ -100,62 +116,16 @@ extern "C" fn on_sigbus(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void
     let address = unsafe { (*info).si_addr() } as usize;
     for row in &ROWS {
         if let Some(offset) = row.offset_of(address) {
-            let mut line = Line::default();
-            line.say(row, offset);
-            line.print();
+            let mut line = [0; LINE_BYTES];
+            let length = row.told(offset, &mut line);
+            // SAFETY: the bytes are valid for the call; write may be called from a handler.
+            let _ = unsafe { libc::write(2, line.as_ptr().cast(), length) };
             // SAFETY: _exit may be called from a handler.
             unsafe { libc::_exit(SIGBUS_EXIT_CODE) };
         }
     }
     // SAFETY: not ours: with the default action back, the same access ends the program.
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
-}
-
-struct Line {
-    bytes: [u8; 320],
-    length: usize,
-}
-
-impl Default for Line {
-    fn default() -> Self {
-        Self { bytes: [0; 320], length: 0 }
-    }
-}
-
-impl Line {
-    fn say(&mut self, row: &Row, offset_bytes: usize) {
-        self.push_all(b"pickfs: SIGBUS in mapped file ");
-        let length = row.name_length.load(Ordering::Relaxed).min(NAME_BYTES);
-        for cell in &row.name[..length] {
-            self.push(cell.load(Ordering::Relaxed));
-        }
-        self.push_all(b" at byte ");
-        self.push_number(offset_bytes);
-        self.push_all(b": disk full, I/O error, or file cut short\n");
-    }
-
-    fn push(&mut self, byte: u8) {
-        if let Some(cell) = self.bytes.get_mut(self.length) {
-            *cell = byte;
-            self.length += 1;
-        }
-    }
-
-    fn push_all(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.push(*byte));
-    }
-
-    fn push_number(&mut self, number: usize) {
-        if number >= 10 {
-            self.push_number(number / 10);
-        }
-        self.push(b'0' + (number % 10) as u8);
-    }
-
-    fn print(&self) {
-        // SAFETY: the bytes are valid for the call; write may be called from a handler.
-        let _ = unsafe { libc::write(2, self.bytes.as_ptr().cast(), self.length) };
-    }
 }
 
 #[cfg(test)]
@@ -178,9 +148,9 @@ mod tests {
     fn the_line_names_the_file_and_the_byte_and_keeps_the_end_of_a_long_path() {
         let path = format!("/{}/end", "d".repeat(400));
         let registration = Registration::new(0x20_0000, 0x1000, Path::new(&path)).unwrap();
-        let mut line = Line::default();
-        line.say(&ROWS[registration.row], 1024);
-        let text = String::from_utf8(line.bytes[..line.length].to_vec()).unwrap();
+        let mut line = [0; LINE_BYTES];
+        let length = ROWS[registration.row].told(1024, &mut line);
+        let text = String::from_utf8(line[..length].to_vec()).unwrap();
         assert!(text.contains("/end at byte 1024: disk full"), "{text}");
         assert!(text.ends_with('\n'));
     }
