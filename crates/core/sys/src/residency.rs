@@ -20,6 +20,30 @@ pub struct ResidentPages {
     pub page_count: usize,
 }
 
+impl ResidentPages {
+    pub fn share(&self) -> f64 {
+        self.resident_count as f64 / self.page_count.max(1) as f64
+    }
+
+    /// A share that rounding and the head of a file may leave: one part in a hundred. Where there was
+    /// nothing to look at, nobody knows.
+    pub fn is_cold(&self) -> bool {
+        self.page_count > 0 && self.share() <= 0.01
+    }
+
+    /// At least ninety-nine parts in a hundred are there.
+    pub fn is_hot(&self) -> bool {
+        self.page_count == 0 || self.share() >= 0.99
+    }
+}
+
+impl std::ops::AddAssign for ResidentPages {
+    fn add_assign(&mut self, other: ResidentPages) {
+        self.resident_count += other.resident_count;
+        self.page_count += other.page_count;
+    }
+}
+
 /// Counts by mincore(2). The kernel answers truly only to who may write to the file or owns it; to
 /// others every page seems resident.
 pub fn resident_pages(file: &File) -> Result<ResidentPages, Refused> {
@@ -145,8 +169,11 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_has_no_pages() {
+    fn an_empty_file_has_no_pages_and_is_not_known_to_be_cold() {
         let file = tempfile::tempfile().unwrap();
-        assert_eq!(resident_pages(&file).unwrap(), ResidentPages::default());
+        let nothing = resident_pages(&file).unwrap();
+        assert!(nothing == ResidentPages::default() && !nothing.is_cold());
+        assert!(ResidentPages { resident_count: 0, page_count: 1 }.is_cold());
+        assert!(!ResidentPages { resident_count: 1, page_count: 2 }.is_cold());
     }
 }

@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use pickfs_record::phase::Heat;
-use pickfs_sys::{own_usage::OwnReads, vm_state::WritebackPages};
+use pickfs_sys::{own_usage::OwnReads, residency::ResidentPages, vm_state::WritebackPages};
 
 use super::{
     check::Replaced,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     fault::Fault,
-    phase::{Done, PhaseBench, PhaseRunner, PhaseSpec, Residency},
+    phase::{Done, PhaseBench, PhaseRunner, PhaseSpec, resident},
 };
 
 pub(super) struct Lane {
@@ -202,7 +202,7 @@ impl Lane {
             let reason = "files of this mount are in memory and can never be cold";
             return self.runner.skip(&spec, reason);
         }
-        let resident = Residency::of(files)?;
+        let resident = resident(files)?;
         let before = OwnReads::now();
         self.runner.run(&spec, |bench| {
             work(bench)?;
@@ -231,7 +231,7 @@ impl Lane {
     }
 }
 
-fn not_hot(fetched: &OwnReads, resident: &Residency, counted: Counted) -> Option<String> {
+fn not_hot(fetched: &OwnReads, resident: &ResidentPages, counted: Counted) -> Option<String> {
     /// Pages of the program itself may be fetched, too.
     const PARDONED_BYTES: u64 = 64 << 10;
     let by_faults = fetched.major_faults * rustix::param::page_size() as u64;
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn a_hot_row_that_fetched_a_hundredth_is_in_doubt() {
         let fetched = |major_faults, device_bytes| OwnReads { major_faults, device_bytes };
-        let resident = Residency { resident_bytes: 10, total_bytes: 100 };
+        let resident = ResidentPages { resident_count: 10, page_count: 100 };
         let counted = Counted { work_bytes: 0, real_bytes: 100 << 20, is_whole: false };
         let doubt = |fetched| not_hot(&fetched, &resident, counted);
         assert_eq!(doubt(fetched(0, Some(1 << 20))), None);

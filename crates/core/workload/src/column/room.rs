@@ -243,16 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_left_alone() {
-        let fitted = fitted(&settings(json!({ "scale": "full" })), 1, &machine(1000, 500)).unwrap();
-        assert_eq!((fitted.0.scale, fitted.1.len()), (1.0, 0));
-    }
-
-    #[test]
     fn what_does_not_fit_is_reduced_by_one_factor_that_is_told() {
+        let settings = settings(json!({ "scale": "full" }));
+        let whole = fitted(&settings, 1, &machine(1000, 500)).unwrap();
+        assert_eq!((whole.0.scale, whole.1.len()), (1.0, 0));
         for (space, memory) in [(20, 500), (1000, 8), (40, 24)] {
-            let (settings, machine) =
-                (settings(json!({ "scale": "full" })), machine(space, memory));
+            let machine = machine(space, memory);
             let fitted = fitted(&settings, 64, &machine).unwrap();
             let allowed = Room::allowed(&machine, &settings);
             let room = Room::needed(&fitted.0, &settings, false);

@@ -134,30 +134,62 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    #[test]
-    fn one_lane_has_the_sizes_of_the_article() {
-        let sizes = Sizes::new(1.0, 1, 502 * GIB);
-        assert_eq!(sizes.decay, 1.0);
-        assert_eq!((sizes.tiny, sizes.small, sizes.medium), (2_047, 64_512, 520_192));
-        assert_eq!((sizes.large, sizes.huge), (32_505_856, 1 << 30));
-        assert_eq!((sizes.mid_appends, sizes.random_appends), (8, 15_501));
-        assert_eq!((sizes.tiny_replaces(), sizes.small_replaces()), (20_000, 2_000));
-        assert_eq!((sizes.medium_replaces(), sizes.meta_calls), (500, 50_000));
-        assert_eq!((sizes.large_replaced(), sizes.huge_replaced()), (325_058, 214_748));
-        assert_eq!(sizes.rows(), 292_552_704);
-        assert_eq!(BLOCKS_BYTES.map(|bytes| sizes.random_reads(bytes)), [200, 3_125, 50_000]);
+    /// Lengths, appends, replaces, replaced, rows, calls.
+    fn counts(sizes: &Sizes) -> [u64; 14] {
+        let Sizes { tiny, small, medium, large, huge, mid_appends, random_appends, .. } = *sizes;
+        let repeats = [sizes.tiny_replaces(), sizes.small_replaces(), sizes.medium_replaces()];
+        let [one, two, three] = repeats;
+        let (replaced, of_huge) = (sizes.large_replaced(), sizes.huge_replaced());
+        let (rows, calls) = (sizes.rows(), sizes.meta_calls);
+        [
+            tiny,
+            small,
+            medium,
+            large,
+            huge,
+            mid_appends,
+            random_appends,
+            one,
+            two,
+            three,
+            replaced,
+            of_huge,
+            rows,
+            calls,
+        ]
     }
 
     #[test]
-    fn sixty_four_lanes_have_the_sizes_of_the_article() {
-        let sizes = Sizes::new(1.0, 64, 2_200 * GIB);
-        assert_eq!(sizes.decay, 7.0);
-        assert_eq!((sizes.mid_appends, sizes.random_appends), (1, 2_214));
-        assert_eq!((sizes.tiny_replaces(), sizes.small_replaces()), (2_857, 285));
-        assert_eq!(sizes.medium_replaces(), 71);
-        assert_eq!((sizes.large_replaced(), sizes.huge_replaced()), (46_436, 30_678));
-        assert_eq!(sizes.rows(), 65_011_712);
-        assert_eq!(BLOCKS_BYTES.map(|bytes| sizes.random_reads(bytes)), [200, 3_125, 50_000]);
+    fn one_lane_and_sixty_four_have_the_sizes_of_the_article() {
+        let one = Sizes::new(1.0, 1, 502 * GIB);
+        assert_eq!(
+            counts(&one),
+            [
+                2_047,
+                64_512,
+                520_192,
+                32_505_856,
+                1 << 30,
+                8,
+                15_501,
+                20_000,
+                2_000,
+                500,
+                325_058,
+                214_748,
+                292_552_704,
+                50_000
+            ]
+        );
+        let many = Sizes::new(1.0, 64, 2_200 * GIB);
+        assert_eq!((one.decay, many.decay), (1.0, 7.0));
+        assert_eq!(
+            counts(&many)[5..],
+            [1, 2_214, 2_857, 285, 71, 46_436, 30_678, 65_011_712, 50_000]
+        );
+        for sizes in [one, many] {
+            assert_eq!(BLOCKS_BYTES.map(|bytes| sizes.random_reads(bytes)), [200, 3_125, 50_000]);
+        }
     }
 
     #[test]

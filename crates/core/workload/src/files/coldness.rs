@@ -13,7 +13,7 @@ use std::fs::File;
 
 use pickfs_sys::{
     own_usage::OwnReads,
-    residency::{forget, resident_pages},
+    residency::{ResidentPages, forget, resident_pages},
 };
 
 use super::{
@@ -25,7 +25,7 @@ use super::{
     phases::Phase,
     settings::{Settings, Small},
 };
-use crate::{fault::Fault, phase::Residency};
+use crate::fault::Fault;
 
 /// Bytes of our names on average: no format stores less for a file.
 const NAME_BYTES: u64 = 16;
@@ -34,7 +34,7 @@ const SAMPLE_FILES: u32 = 256;
 
 pub(super) struct Began {
     /// Pages of a sample of the files, where caches could not be dropped.
-    sample: Option<Residency>,
+    sample: Option<ResidentPages>,
     reads: OwnReads,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn tell(lane: &mut Lane, began: Option<&Began>, files: u32, file_byte
 }
 
 /// Names were left as they were.
-fn tell_sample(lane: &mut Lane, sample: Option<Residency>) {
+fn tell_sample(lane: &mut Lane, sample: Option<ResidentPages>) {
     let mut text =
         String::from("names and inodes may be in memory: the machine's caches may not be dropped");
     if let Some(sample) = sample {
@@ -100,13 +100,13 @@ fn has_bytes(settings: &Settings) -> bool {
 }
 
 /// Writes the files out and has each one forgotten; gives what a sample of them still has in memory.
-fn forget_all(set: &mut Set) -> Result<Option<Residency>, Fault> {
+fn forget_all(set: &mut Set) -> Result<Option<ResidentPages>, Fault> {
     let Some(tree) = &mut set.tree else { return Ok(None) };
     tree.open()?;
     let (count, top) = (set.names.count(), tree.top());
     top.syncfs()?;
     let sampled = count.div_ceil(SAMPLE_FILES).max(1);
-    let (mut name, mut sum) = (NameBuffer::new(), Residency::default());
+    let (mut name, mut sum) = (NameBuffer::new(), ResidentPages::default());
     for index in 0..count {
         set.names.path(index, &mut name);
         let file = File::from(top.read(name.as_c_str())?);
@@ -116,17 +116,11 @@ fn forget_all(set: &mut Set) -> Result<Option<Residency>, Fault> {
         };
         forget(&file).map_err(failed)?;
         if index % sampled == 0 {
-            add(&mut sum, &resident_pages(&file).map_err(failed)?);
+            sum += resident_pages(&file).map_err(failed)?;
         }
         interrupt::check()?;
     }
     Ok(Some(sum))
-}
-
-fn add(sum: &mut Residency, pages: &pickfs_sys::residency::ResidentPages) {
-    let page_bytes = rustix::param::page_size() as u64;
-    sum.resident_bytes += pages.resident_count as u64 * page_bytes;
-    sum.total_bytes += pages.page_count as u64 * page_bytes;
 }
 
 #[cfg(test)]

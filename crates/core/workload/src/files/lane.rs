@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use pickfs_sys::residency::ResidentPages;
+
 use super::{
     fitting::Fitted,
     interrupt,
@@ -10,7 +12,7 @@ use super::{
 };
 use crate::{
     fault::Fault,
-    phase::{Done, PhaseBench, PhaseRunner, Residency},
+    phase::{Done, PhaseBench, PhaseRunner},
 };
 
 pub(super) struct Lane<'a> {
@@ -97,7 +99,7 @@ impl Lane<'_> {
         &mut self,
         phase: Phase,
         files: &[PathBuf],
-    ) -> Result<Option<Residency>, Fault> {
+    ) -> Result<Option<ResidentPages>, Fault> {
         if !phase.is_cold(self.settings) {
             return Ok(None);
         }

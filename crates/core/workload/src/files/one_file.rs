@@ -70,7 +70,7 @@ impl Stage<'_> {
         }?;
         if let Some(residency) = residency.filter(|_| ran) {
             lane.runner.value_last("resident_share", residency.share());
-            if residency.total_bytes == 0 {
+            if residency.page_count == 0 {
                 lane.runner.flag_last("not-cold", "there was nothing to look at");
             } else if !residency.is_cold() {
                 let percent = 100.0 * residency.share();

@@ -7,22 +7,20 @@ use std::{
     sync::Arc,
 };
 
-use pickfs_record::{Arrival, Clock};
+use pickfs_record::Clock;
 
 use crate::{
     bench::Bench,
-    drive::{Pace, Span, Turn, Work},
+    drive::{Turn, Work},
     fault::Fault,
     journal::published::Published,
-    measurement::Measurement,
-    workload::Session,
 };
 
 const FILE_BYTES: usize = 4096;
 
 pub(super) struct Neighbour {
     directory: PathBuf,
-    rate_per_s: f64,
+    pub(super) rate_per_s: f64,
     published: Arc<Published>,
     pub(super) files: u64,
 }
@@ -36,19 +34,6 @@ impl Neighbour {
         let directory = directory.to_owned();
         fs::create_dir_all(&directory).map_err(Fault::io("create", &directory))?;
         Ok(Neighbour { directory, rate_per_s, published, files: 0 })
-    }
-
-    pub(super) fn run(&mut self, session: &Session) -> Result<(), Fault> {
-        crate::placement::pin(session.spec.helper_cpu)?;
-        self.files = 0;
-        let setup = Measurement {
-            ops: Vec::new(),
-            spikes_max: 0,
-            helper_cpu: session.spec.helper_cpu,
-            live: None,
-        };
-        let mut pace = Pace::new(Arrival::Fixed { rate_per_s: self.rate_per_s }, 0, 0);
-        setup.run(self, &mut pace, Span::time(u64::MAX / 4)).map(|_| ())
     }
 }
 

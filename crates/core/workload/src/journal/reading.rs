@@ -8,27 +8,25 @@ use std::{
     sync::Arc,
 };
 
-use pickfs_record::{Arrival, Clock, OpIndex};
+use pickfs_record::{Clock, OpIndex};
 use pickfs_sys::{mapped_file::MappedFile, residency};
 use rustix::fs::Advice;
 
 use crate::{
     bench::Bench,
-    drive::{Pace, Span, Turn, Work},
+    drive::{Turn, Work},
     fault::Fault,
     journal::{
         content::scrambled,
         published::{Place, Published},
         stamp::{END_BYTE, file_path, is_mixed, is_stale},
     },
-    measurement::{Measured, Measurement},
     param::Resolved,
-    workload::Session,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct How {
-    rate_per_s: f64,
+    pub(super) rate_per_s: f64,
     bytes: usize,
     is_mapped: bool,
     is_cold: bool,
@@ -76,9 +74,9 @@ struct Chosen {
 
 pub(super) struct Reading {
     directory: PathBuf,
-    how: How,
+    pub(super) how: How,
     published: Arc<Published>,
-    seed: u64,
+    pub(super) seed: u64,
     draws: u64,
     open: Option<OpenFile>,
     chosen: Option<Chosen>,
@@ -99,17 +97,6 @@ impl Reading {
             bytes: vec![0; how.bytes.max(END_BYTE)],
             found: Found::default(),
         }
-    }
-
-    pub(super) fn run(
-        &mut self,
-        session: &Session,
-        setup: &Measurement,
-    ) -> Result<Measured, Fault> {
-        crate::placement::pin(session.spec.helper_cpu)?;
-        self.found = Found::default();
-        let mut pace = Pace::new(Arrival::Fixed { rate_per_s: self.how.rate_per_s }, self.seed, 0);
-        setup.run(self, &mut pace, Span::time(u64::MAX / 4))
     }
 
     fn draw(&mut self, below: u64) -> u64 {

@@ -10,13 +10,13 @@ use pickfs_sys::{
 use crate::{
     arrival::{self, Schedule},
     bench::Bench,
-    drive::{Driven, Pace, Span, drive},
+    drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
     journal::{
         appending::{Appending, Done},
         neighbour::Neighbour,
         params,
-        reading::{How, Reading},
+        reading::{Found, How, Reading},
         stamp::file_path,
         verify, wear,
     },
@@ -77,34 +77,28 @@ impl Ready {
         published.stop(false);
         let (appending, readers, neighbour) =
             (&mut self.appending, &mut self.readers, &mut self.neighbour);
+        let beside = Measurement { live: None, ..setup };
         thread::scope(|scope| {
-            let reading: Vec<_> = readers
-                .iter_mut()
-                .zip(0..)
-                .map(|(reader, number)| {
-                    let ops = vec![params::reader_op(number)];
-                    let setup = Measurement { ops, live: None, ..setup.clone() };
-                    scope.spawn(move || {
-                        name_thread(c"reader");
-                        reader.run(session, &setup)
-                    })
-                })
-                .collect();
-            let beside = neighbour.as_mut().map(|one| {
-                scope.spawn(move || {
-                    name_thread(c"neighbour");
-                    one.run(session)
-                })
+            let readers = readers.iter_mut().zip(0..).map(|(reader, number)| {
+                reader.found = Found::default();
+                let setup = Measurement { ops: vec![params::reader_op(number)], ..beside.clone() };
+                let pace = (reader.how.rate_per_s, reader.seed);
+                scope.spawn(move || run_beside(c"reader", session, &setup, pace, reader))
             });
+            let neighbours = neighbour.iter_mut().map(|one| {
+                one.files = 0;
+                let setup = Measurement { ops: Vec::new(), spikes_max: 0, ..beside.clone() };
+                let pace = (one.rate_per_s, 0);
+                scope.spawn(move || run_beside(c"neighbour", session, &setup, pace, one))
+            });
+            let threads: Vec<_> = readers.chain(neighbours).collect();
             let written = writer.run(appending, &mut pace, span);
             published.stop(true);
-            let read: Vec<_> = reading.into_iter().map(joined).collect();
-            let beside = beside.map(joined);
+            let read: Vec<_> = threads.into_iter().map(joined).collect();
             let mut measured = written?;
             for read in read {
                 measured.ops.extend(read?.ops);
             }
-            beside.transpose()?;
             Ok(measured)
         })
     }
@@ -145,8 +139,18 @@ impl Ready {
     }
 }
 
-fn name_thread(name: &std::ffi::CStr) {
+/// At its own rate, until the writer stops it.
+fn run_beside(
+    name: &std::ffi::CStr,
+    session: &Session,
+    setup: &Measurement,
+    (rate_per_s, seed): (f64, u64),
+    work: &mut impl Work,
+) -> Result<Measured, Fault> {
     let _ = rustix::thread::set_name(name);
+    crate::placement::pin(session.spec.helper_cpu)?;
+    let mut pace = Pace::new(Arrival::Fixed { rate_per_s }, seed, 0);
+    setup.run(work, &mut pace, Span::time(u64::MAX / 4))
 }
 
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {
@@ -224,8 +228,7 @@ impl Prepared for Ready {
         self.count(before, &mut measured);
         for (name, pages) in [("hot_share_before", before_pages), ("hot_share_after", after_pages)]
         {
-            let share = pages.map(|at| at.resident_count as f64 / at.page_count.max(1) as f64);
-            measured.counts.extend(share.map(|share| (name.to_string(), share)));
+            measured.counts.extend(pages.map(|pages| (name.to_string(), pages.share())));
         }
         Ok(measured)
     }

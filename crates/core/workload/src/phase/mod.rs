@@ -11,7 +11,7 @@ mod span;
 mod spec;
 
 pub use bench::{PhaseBench, ThreadBench};
-pub use cold::Residency;
+pub use cold::resident;
 pub use gate::{GATE_BROKEN, Gate, LabLine};
 pub use lanes::{merged_ops, merged_phases};
 pub use runner::{Done, PhaseRunner};

@@ -8,11 +8,11 @@ use pickfs_record::{
     Clock, MonotonicClock, OpRecord, Outcome, PhaseRecord,
     record::{Flag, LoadRecord},
 };
-use pickfs_sys::own_usage::OwnUsage;
+use pickfs_sys::{own_usage::OwnUsage, residency::ResidentPages};
 
 use super::{
     bench::{Kept, PhaseBench},
-    cold::{Residency, forget_all, write_out},
+    cold::{forget_all, resident, write_out},
     gate::LabLine,
     span::Span,
     spec::PhaseSpec,
@@ -121,11 +121,11 @@ impl PhaseRunner {
 
     /// Writes everything out, drops these files of this lane from memory, and counts what is left of
     /// them. All lanes call it, with nothing of the mount open or mapped.
-    pub fn make_cold(&mut self, files: &[PathBuf]) -> Result<Residency, Fault> {
+    pub fn make_cold(&mut self, files: &[PathBuf]) -> Result<ResidentPages, Fault> {
         self.cold(files).inspect_err(|_| self.session.gate.break_open())
     }
 
-    fn cold(&mut self, files: &[PathBuf]) -> Result<Residency, Fault> {
+    fn cold(&mut self, files: &[PathBuf]) -> Result<ResidentPages, Fault> {
         self.together()?;
         if self.lane() == 0 {
             write_out(&self.session.spec.directory)?;
@@ -137,7 +137,7 @@ impl PhaseRunner {
             lab.make_cold()?;
         }
         self.together()?;
-        Residency::of(files)
+        resident(files)
     }
 
     pub fn flag_last(&mut self, kind: &str, text: impl Into<String>) {
