@@ -9,8 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use crate::engine::Observer;
-use crate::engine::{Engine, EngineError, Now};
+use crate::engine::{Engine, EngineError, Now, Observer, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
@@ -45,7 +44,7 @@ fn failed(verb: &'static str) -> impl FnOnce(std::io::Error) -> EngineError {
 
 impl<O: Observer> Acceptor<O> {
     /// Listens on an address: a loopback one, unless the caller means otherwise. Port 0 takes a free one.
-    pub fn listen(engine: Engine<O>, address: SocketAddr, wait: Wait) -> Result<Self, EngineError> {
+    pub fn listen(engine: Engine<O>, address: SocketAddr, wait: Wait) -> Result<Self> {
         let listener = TcpListener::bind(address).map_err(failed("listen"))?;
         listener.set_nonblocking(true).map_err(failed("listen"))?;
         let room = engine.settings().connections_max;
@@ -53,7 +52,7 @@ impl<O: Observer> Acceptor<O> {
         Ok(Acceptor { engine, listener, streams, wait, quiet_rounds: 0, ticked_ns: 0 })
     }
 
-    pub fn address(&self) -> Result<SocketAddr, EngineError> {
+    pub fn address(&self) -> Result<SocketAddr> {
         self.listener.local_addr().map_err(failed("listen"))
     }
 
@@ -62,7 +61,7 @@ impl<O: Observer> Acceptor<O> {
     }
 
     /// Over all connections; `true` when something came.
-    pub fn round(&mut self) -> Result<bool, EngineError> {
+    pub fn round(&mut self) -> Result<bool> {
         let mut is_busy = false;
         for number in 0..self.streams.len() {
             is_busy |= self.read(number)?;
@@ -79,7 +78,7 @@ impl<O: Observer> Acceptor<O> {
     }
 
     #[inline]
-    fn read(&mut self, number: usize) -> Result<bool, EngineError> {
+    fn read(&mut self, number: usize) -> Result<bool> {
         let Some(stream) = self.streams[number].as_mut() else { return Ok(false) };
         let Some(inbox) = self.engine.inbox(number) else { return Ok(false) };
         match stream.read(inbox.room()) {
@@ -99,7 +98,7 @@ impl<O: Observer> Acceptor<O> {
         Ok(true)
     }
 
-    fn between(&mut self) -> Result<(), EngineError> {
+    fn between(&mut self) -> Result {
         let now = now();
         self.engine.idle(now)?;
         if now.ns - self.ticked_ns > TICK_NS {
@@ -125,7 +124,7 @@ impl<O: Observer> Acceptor<O> {
         let _ = poll(&mut sockets, Some(&limit));
     }
 
-    fn accept(&mut self, now: Now) -> Result<(), EngineError> {
+    fn accept(&mut self, now: Now) -> Result {
         let (stream, _) = match self.listener.accept() {
             Ok(accepted) => accepted,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
@@ -144,7 +143,7 @@ impl<O: Observer> Acceptor<O> {
     }
 
     #[inline]
-    fn send_all(&mut self) -> Result<(), EngineError> {
+    fn send_all(&mut self) -> Result {
         for number in 0..self.streams.len() {
             let Some(stream) = self.streams[number].as_mut() else { continue };
             let is_ending = self.engine.ending(number).is_some();

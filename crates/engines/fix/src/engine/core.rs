@@ -1,5 +1,5 @@
 use super::connection::{Connection, Inbox, Member, Outbox};
-use super::{EngineError, Observer, Settings, Way};
+use super::{EngineError, Observer, Result, Settings, Way};
 use crate::codec::{Encoder, Frame, Kind, Message, frame};
 use crate::market::{Answer, Exchange, Request, Risk};
 use crate::session::{Action, Actions, End, Reply};
@@ -38,7 +38,7 @@ const ANSWERS: usize = 1024;
 
 impl Engine<()> {
     /// Goes on where its store says it was, with nobody listening.
-    pub fn open(settings: Settings, store: Box<dyn Store>, now: Now) -> Result<Self, EngineError> {
+    pub fn open(settings: Settings, store: Box<dyn Store>, now: Now) -> Result<Self> {
         Engine::observed(settings, store, now, (), None)
     }
 }
@@ -51,7 +51,7 @@ impl<O: Observer> Engine<O> {
         now: Now,
         observer: O,
         risk: Option<Box<dyn Risk>>,
-    ) -> Result<Self, EngineError> {
+    ) -> Result<Self> {
         let mut engine = Engine {
             exchange: Exchange::new(settings.market),
             risk,
@@ -82,7 +82,7 @@ impl<O: Observer> Engine<O> {
         &self.settings
     }
 
-    pub fn connect(&mut self, now: Now) -> Result<ConnectionNumber, EngineError> {
+    pub fn connect(&mut self, now: Now) -> Result<ConnectionNumber> {
         let free = self.connections.iter().position(Option::is_none);
         let number = free.unwrap_or(self.connections.len());
         if number >= self.settings.connections_max {
@@ -131,12 +131,7 @@ impl<O: Observer> Engine<O> {
     }
 
     /// Bytes as a call, for tests and other transports.
-    pub fn receive(
-        &mut self,
-        number: ConnectionNumber,
-        mut bytes: &[u8],
-        now: Now,
-    ) -> Result<(), EngineError> {
+    pub fn receive(&mut self, number: ConnectionNumber, mut bytes: &[u8], now: Now) -> Result {
         while let Some(inbox) = self.inbox(number).filter(|_| !bytes.is_empty()) {
             let room = inbox.room();
             let count = room.len().min(bytes.len());
@@ -150,7 +145,7 @@ impl<O: Observer> Engine<O> {
 
     /// Keeps every whole message of a connection, and answers those of the session. Requests are answered by
     /// [`Engine::seal`], all that came in one round together.
-    pub fn process(&mut self, number: ConnectionNumber, now: Now) -> Result<(), EngineError> {
+    pub fn process(&mut self, number: ConnectionNumber, now: Now) -> Result {
         let Some(connection) = self.connection(number) else { return Ok(()) };
         let mut inbox = std::mem::take(&mut connection.inbox);
         let processed = self.process_all(number, &mut inbox, now);
@@ -160,12 +155,7 @@ impl<O: Observer> Engine<O> {
         processed
     }
 
-    fn process_all(
-        &mut self,
-        number: ConnectionNumber,
-        inbox: &mut Inbox,
-        now: Now,
-    ) -> Result<(), EngineError> {
+    fn process_all(&mut self, number: ConnectionNumber, inbox: &mut Inbox, now: Now) -> Result {
         while self.ending(number).is_none() {
             match frame(inbox.waiting(), self.settings.message_bytes_max) {
                 Frame::Partial => break,
@@ -192,12 +182,7 @@ impl<O: Observer> Engine<O> {
         self.connections.get(number)?.as_ref()?.member
     }
 
-    fn message(
-        &mut self,
-        number: ConnectionNumber,
-        message: &Message<'_>,
-        now: Now,
-    ) -> Result<(), EngineError> {
+    fn message(&mut self, number: ConnectionNumber, message: &Message<'_>, now: Now) -> Result {
         if message.header.kind.is_administrative() {
             self.decide()?;
         }
@@ -220,7 +205,7 @@ impl<O: Observer> Engine<O> {
         number: ConnectionNumber,
         message: &Message<'_>,
         now: Now,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let found = match message.header.kind {
             Kind::Logon => self.member_for(message, now)?,
             _ => Err(End::NoLogon),
@@ -247,7 +232,7 @@ impl<O: Observer> Engine<O> {
         &mut self,
         message: &Message<'_>,
         now: Now,
-    ) -> Result<Result<SessionNumber, End>, EngineError> {
+    ) -> Result<std::result::Result<SessionNumber, End>> {
         let header = &message.header;
         let Some(version) = header.version else { return Ok(Err(End::Version)) };
         if header.target != self.settings.comp_id.as_bytes() || header.sender.is_empty() {
@@ -278,7 +263,7 @@ impl<O: Observer> Engine<O> {
         message: Option<&Message<'_>>,
         actions: Actions,
         now: Now,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let member = self.member_of(number);
         for action in actions.iter() {
             match (action, member, message) {
@@ -308,12 +293,7 @@ impl<O: Observer> Engine<O> {
         Ok(())
     }
 
-    fn keep(
-        &mut self,
-        session: SessionNumber,
-        message: &Message<'_>,
-        now: Now,
-    ) -> Result<(), EngineError> {
+    fn keep(&mut self, session: SessionNumber, message: &Message<'_>, now: Now) -> Result {
         self.is_refused = self.refuses(session, message);
         let kind = if self.is_refused { EntryKind::Refused } else { EntryKind::In };
         let entry = Entry {
@@ -348,7 +328,7 @@ impl<O: Observer> Engine<O> {
     /// Gives requests that were kept to the business, and waits until everything that was kept may leave. Call it
     /// before outboxes are sent.
     #[inline]
-    pub fn seal(&mut self) -> Result<(), EngineError> {
+    pub fn seal(&mut self) -> Result {
         self.decide()?;
         if std::mem::take(&mut self.is_waiting) {
             self.observer.waiting(Gate::Reply);
@@ -364,7 +344,7 @@ impl<O: Observer> Engine<O> {
     }
 
     /// Heartbeats, tests, ends. Some times a second is enough.
-    pub fn tick(&mut self, now: Now) -> Result<(), EngineError> {
+    pub fn tick(&mut self, now: Now) -> Result {
         for number in 0..self.connections.len() {
             let Some(connection) = &self.connections[number] else { continue };
             let actions = match connection.member {
@@ -381,7 +361,7 @@ impl<O: Observer> Engine<O> {
     }
 
     /// Time between two messages: goes on with what is to be sent again, and lets the store work ahead.
-    pub fn idle(&mut self, now: Now) -> Result<(), EngineError> {
+    pub fn idle(&mut self, now: Now) -> Result {
         for number in 0..self.connections.len() {
             self.go_on_resending(number, now)?;
         }
@@ -414,7 +394,7 @@ impl<O: Observer> Engine<O> {
         session: SessionNumber,
         message: &Message<'_>,
         now: Now,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let request = match Request::of(message, session) {
             Ok(request) => request,
             Err(refused) => {
@@ -433,14 +413,14 @@ impl<O: Observer> Engine<O> {
     }
 
     #[inline]
-    pub(super) fn decide(&mut self) -> Result<(), EngineError> {
+    pub(super) fn decide(&mut self) -> Result {
         match self.pending.is_empty() {
             true => Ok(()),
             false => self.decide_all(),
         }
     }
 
-    fn decide_all(&mut self) -> Result<(), EngineError> {
+    fn decide_all(&mut self) -> Result {
         self.observer.waiting(Gate::Business);
         self.store.wait(Gate::Business)?;
         self.observer.waited(Gate::Business);

@@ -47,6 +47,8 @@ impl Default for Settings {
     }
 }
 
+pub type Result<T = ()> = std::result::Result<T, EngineError>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("store: {0}")]

@@ -6,11 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::EngineError;
 use super::connection::Member;
 use super::core::{Engine, Now};
+use super::{EngineError, Observer, Result};
 use crate::codec::{Kind, Message, tag};
-use crate::engine::Observer;
 use crate::market::{Answer, Exchange, Request, Risk};
 use crate::session::Timing;
 use crate::store::{Entry, EntryKind, StoreError};
@@ -28,7 +27,7 @@ struct Rebuilt<'e> {
 }
 
 impl<O: Observer> Engine<O> {
-    pub(super) fn recover(&mut self, now: Now) -> Result<(), EngineError> {
+    pub(super) fn recover(&mut self, now: Now) -> Result {
         let mut rebuilt = Rebuilt {
             members: &mut self.members,
             exchange: &mut self.exchange,
@@ -59,7 +58,7 @@ impl Rebuilt<'_> {
         StoreError::Damaged { record: self.record, what: what.into() }
     }
 
-    fn take(&mut self, entry: &Entry<'_>, keeps_incoming: bool) -> Result<(), StoreError> {
+    fn take(&mut self, entry: &Entry<'_>, keeps_incoming: bool) -> crate::store::Result {
         self.record += 1;
         if entry.kind == EntryKind::Session {
             let member = Member::named(entry.message, self.timing);
@@ -82,7 +81,7 @@ impl Rebuilt<'_> {
     }
 
     /// The business sees it again.
-    fn came_in(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+    fn came_in(&mut self, entry: &Entry<'_>) -> crate::store::Result {
         let message = Message::parse(entry.message);
         let message = message.map_err(|_| self.damaged("holds no message"))?;
         let is_request = matches!(
@@ -115,7 +114,7 @@ impl Rebuilt<'_> {
     }
 
     /// It must be the oldest answer of its session that was not sent.
-    fn went_out(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+    fn went_out(&mut self, entry: &Entry<'_>) -> crate::store::Result {
         let expected = self.open[entry.session as usize].pop_front();
         let is_same = match (expected, Message::parse(entry.message)) {
             (Some(Answer::Report(report)), Ok(message)) => {

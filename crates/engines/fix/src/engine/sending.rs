@@ -1,9 +1,8 @@
 use std::ops::ControlFlow;
 
-use super::EngineError;
 use super::core::{ConnectionNumber, Engine, Now};
 use crate::codec::Message;
-use crate::engine::{Observer, Way};
+use crate::engine::{Observer, Result, Way};
 use crate::market::Answer;
 use crate::session::{End, Phase, Reply};
 use crate::store::{Entry, EntryKind, SessionNumber};
@@ -19,7 +18,7 @@ impl<O: Observer> Engine<O> {
         at_hand: Option<&Message<'_>>,
         reply: Reply,
         now: Now,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let member = &mut self.members[session as usize];
         let sequence = member.session.take_number(now.ns);
         let names = member.names(&self.settings.comp_id);
@@ -29,7 +28,7 @@ impl<O: Observer> Engine<O> {
     }
 
     #[inline]
-    pub(super) fn answer(&mut self, answer: &Answer, now: Now) -> Result<(), EngineError> {
+    pub(super) fn answer(&mut self, answer: &Answer, now: Now) -> Result {
         let session = answer.session();
         let member = &mut self.members[session as usize];
         let sequence = member.session.take_number(now.ns);
@@ -41,13 +40,7 @@ impl<O: Observer> Engine<O> {
 
     /// Keeps the message that was encoded, then puts it where it waits to be sent.
     #[inline]
-    fn send(
-        &mut self,
-        session: SessionNumber,
-        kind: EntryKind,
-        sequence: u64,
-        now: Now,
-    ) -> Result<(), EngineError> {
+    fn send(&mut self, session: SessionNumber, kind: EntryKind, sequence: u64, now: Now) -> Result {
         let message = self.encoder.finish();
         let next = sequence + 1;
         let entry = Entry { kind, session, sequence, next, time_ns: now.utc_ns, message };
@@ -78,7 +71,7 @@ impl<O: Observer> Engine<O> {
         from: u64,
         to: u64,
         now: Now,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let is_to_the_end = to + 1 == self.members[session as usize].session.next_out();
         match self.connections[number].as_mut() {
             Some(connection) if is_to_the_end => {
@@ -89,11 +82,7 @@ impl<O: Observer> Engine<O> {
         }
     }
 
-    pub(super) fn go_on_resending(
-        &mut self,
-        number: ConnectionNumber,
-        now: Now,
-    ) -> Result<(), EngineError> {
+    pub(super) fn go_on_resending(&mut self, number: ConnectionNumber, now: Now) -> Result {
         while let Some(connection) = self.connections[number].as_ref() {
             let (Some(from), Some(session)) = (connection.resending, connection.member) else {
                 break;
@@ -120,7 +109,7 @@ impl<O: Observer> Engine<O> {
         from: u64,
         to: u64,
         now: Now,
-    ) -> Result<(), EngineError> {
+    ) -> Result {
         let Engine { store, encoder, connections, members, settings, .. } = self;
         let Some(connection) = connections[number].as_mut() else { return Ok(()) };
         let names = members[session as usize].names(&settings.comp_id);

@@ -22,6 +22,11 @@ impl Default for Limits {
 }
 
 pub struct Exchange {
+    market: Market,
+    answers_given: u64,
+}
+
+struct Market {
     limits: Limits,
     slab: Slab,
     books: Vec<Book>,
@@ -29,7 +34,6 @@ pub struct Exchange {
     /// Resting orders by who gave them and how they called them.
     names: HashMap<(SessionNumber, ClOrdId), u32>,
     orders_seen: u64,
-    answers_given: u64,
 }
 
 impl Exchange {
@@ -38,19 +42,19 @@ impl Exchange {
         // Written once, so that the first orders meet no page faults.
         names.extend((0..limits.orders_max as u32).map(|at| ((at, ClOrdId::default()), 0)));
         names.clear();
-        Exchange {
+        let market = Market {
             limits,
             slab: Slab::new(limits.orders_max, blank()),
             books: Vec::with_capacity(limits.symbols_max),
             symbols: HashMap::with_capacity(limits.symbols_max),
             names,
             orders_seen: 0,
-            answers_given: 0,
-        }
+        };
+        Exchange { market, answers_given: 0 }
     }
 
     pub fn resting(&self) -> usize {
-        self.names.len()
+        self.market.names.len()
     }
 
     pub fn answers_given(&self) -> u64 {
@@ -59,7 +63,7 @@ impl Exchange {
 
     /// `None`: there never was an order in it.
     pub fn book(&self, symbol: &Symbol) -> Option<&Book> {
-        self.symbols.get(symbol).map(|at| &self.books[*at as usize])
+        self.market.symbols.get(symbol).map(|at| &self.market.books[*at as usize])
     }
 
     pub fn take(
@@ -69,46 +73,52 @@ impl Exchange {
         time_ns: u64,
         answers: &mut Vec<Answer>,
     ) {
+        let reply = &mut Reply { given: &mut self.answers_given, time_ns, answers };
         match request {
-            Request::New(order) => {
-                self.orders_seen += 1;
-                let order = Order { id: self.orders_seen, ..order };
-                match self.book_for(&order) {
-                    Ok(book) => self.new_order(book, order, time_ns, answers),
-                    Err((reason, text)) => {
-                        let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
-                        reply.report(Execution::Rejected { reason, text }, order, None);
-                    }
-                }
-            }
+            Request::New(order) => self.market.new_order(order, reply),
             Request::Cancel { cl_ord_id, orig_cl_ord_id } => {
-                self.cancel(session, [cl_ord_id, orig_cl_ord_id], time_ns, answers);
+                self.market.cancel(session, [cl_ord_id, orig_cl_ord_id], reply);
             }
             Request::Replace { cl_ord_id, orig_cl_ord_id, quantity, price } => {
                 let names = [cl_ord_id, orig_cl_ord_id];
-                self.replace(session, names, quantity, price, time_ns, answers);
+                self.market.replace(session, names, quantity, price, reply);
             }
         }
     }
 
     /// An order that the risk check did not allow: it is rejected, and no book sees it.
     pub fn refuse(&mut self, order: Order, time_ns: u64, answers: &mut Vec<Answer>) {
-        self.orders_seen += 1;
-        let order = Order { id: self.orders_seen, ..order };
         let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
         // OrdRejReason 3: the order exceeds a limit.
         let execution = Execution::Rejected { reason: 3, text: "refused by the risk check" };
-        reply.report(execution, order, None);
+        reply.report(execution, self.market.see(order), None);
+    }
+}
+
+impl Market {
+    fn see(&mut self, order: Order) -> Order {
+        self.orders_seen += 1;
+        Order { id: self.orders_seen, ..order }
     }
 
-    fn cancel(
-        &mut self,
-        session: SessionNumber,
-        names: [ClOrdId; 2],
-        time_ns: u64,
-        answers: &mut Vec<Answer>,
-    ) {
-        let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
+    fn new_order(&mut self, order: Order, reply: &mut Reply<'_>) {
+        let order = self.see(order);
+        let book = match self.book_for(&order) {
+            Ok(book) => book,
+            Err((reason, text)) => {
+                return reply.report(Execution::Rejected { reason, text }, order, None);
+            }
+        };
+        reply.report(Execution::New, order, None);
+        let is_killed = order.time_in_force == TimeInForce::FillOrKill
+            && !self.books[book].can_fill(&self.slab, &order);
+        match is_killed {
+            true => reply.report(Execution::Canceled, order, None),
+            false => self.work(book, order, reply),
+        }
+    }
+
+    fn cancel(&mut self, session: SessionNumber, names: [ClOrdId; 2], reply: &mut Reply<'_>) {
         let Some(at) = self.names.remove(&(session, names[1])) else {
             return reply.refuse(session, names, None, false, UNKNOWN);
         };
@@ -139,19 +149,7 @@ impl Exchange {
         Ok(self.books.len() - 1)
     }
 
-    fn new_order(&mut self, book: usize, order: Order, time_ns: u64, answers: &mut Vec<Answer>) {
-        let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
-        reply.report(Execution::New, order, None);
-        let is_killed = order.time_in_force == TimeInForce::FillOrKill
-            && !self.books[book].can_fill(&self.slab, &order);
-        if is_killed {
-            return reply.report(Execution::Canceled, order, None);
-        }
-        self.work(book, order, time_ns, answers);
-    }
-
-    fn work(&mut self, book: usize, mut order: Order, time_ns: u64, answers: &mut Vec<Answer>) {
-        let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
+    fn work(&mut self, book: usize, mut order: Order, reply: &mut Reply<'_>) {
         while let Some((traded, freed)) = self.books[book].trade(&mut self.slab, &mut order) {
             let execution = Execution::Trade { price: traded.price, quantity: traded.quantity };
             reply.report(execution, order, None);
@@ -181,11 +179,9 @@ impl Exchange {
         names: [ClOrdId; 2],
         quantity: Decimal,
         price: Decimal,
-        time_ns: u64,
-        answers: &mut Vec<Answer>,
+        reply: &mut Reply<'_>,
     ) {
         let [cl_ord_id, orig_cl_ord_id] = names;
-        let mut reply = Reply { given: &mut self.answers_given, time_ns, answers };
         let Some(&at) = self.names.get(&(session, orig_cl_ord_id)) else {
             return reply.refuse(session, names, None, true, UNKNOWN);
         };
@@ -208,7 +204,7 @@ impl Exchange {
         let book = self.symbols[&order.symbol] as usize;
         self.books[book].remove(&mut self.slab, at);
         self.slab.take(at);
-        self.work(book, order, time_ns, answers);
+        self.work(book, order, reply);
     }
 }
 

@@ -12,10 +12,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, EntryKind, Gate, SessionNumber, Store, StoreError};
+use super::{Each, Entry, EntryKind, Gate, Result, SessionNumber, Store, StoreError};
 
 struct Files {
     name: String,
@@ -33,14 +33,14 @@ pub struct FileStore {
     line: Vec<u8>,
 }
 
-fn open(directory: &Path, name: &str, suffix: &str) -> Result<File, StoreError> {
+fn open(directory: &Path, name: &str, suffix: &str) -> Result<File> {
     let path = directory.join(format!("{name}.{suffix}"));
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     options.open(&path).map_err(StoreError::io("open", path))
 }
 
-fn text_of(file: &mut File, path: &Path) -> Result<String, StoreError> {
+fn text_of(file: &mut File, path: &Path) -> Result<String> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).map_err(StoreError::io("seek", path))?;
     file.read_to_string(&mut text).map_err(StoreError::io("read", path))?;
@@ -48,7 +48,7 @@ fn text_of(file: &mut File, path: &Path) -> Result<String, StoreError> {
 }
 
 impl Files {
-    fn open(directory: &Path, name: &str) -> Result<Files, StoreError> {
+    fn open(directory: &Path, name: &str) -> Result<Files> {
         let mut seqnums = open(directory, name, "seqnums")?;
         let body = open(directory, name, "body")?;
         let body_bytes = body.metadata().map_err(StoreError::io("stat", directory))?.len();
@@ -74,19 +74,19 @@ fn put(file: &mut File, place: SeekFrom, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl FileStore {
-    pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
+    pub fn open(directory: &Path) -> Result<FileStore> {
         std::fs::create_dir_all(directory).map_err(StoreError::io("make", directory))?;
         let list = directory.join("sessions");
         let names = std::fs::read_to_string(&list).unwrap_or_default();
         let sessions = names.lines().map(|name| Files::open(directory, name));
         Ok(FileStore {
             directory: directory.into(),
-            sessions: sessions.collect::<Result<_, _>>()?,
+            sessions: sessions.collect::<Result<_>>()?,
             line: Vec::with_capacity(64),
         })
     }
 
-    fn begin(&mut self, name: &[u8]) -> Result<(), StoreError> {
+    fn begin(&mut self, name: &[u8]) -> Result {
         // A name becomes part of a file's name.
         let plain = |byte: &u8| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(*byte),
@@ -129,7 +129,7 @@ fn place_of(line: &str) -> Option<(u64, u64, u64)> {
 }
 
 impl Store for FileStore {
-    fn keep(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+    fn keep(&mut self, entry: &Entry<'_>) -> Result {
         if entry.kind == EntryKind::Session {
             return self.begin(entry.message);
         }
@@ -141,7 +141,7 @@ impl Store for FileStore {
         })
     }
 
-    fn wait(&mut self, _gate: Gate) -> Result<(), StoreError> {
+    fn wait(&mut self, _gate: Gate) -> Result {
         Ok(())
     }
 
@@ -149,8 +149,8 @@ impl Store for FileStore {
         &mut self,
         session: SessionNumber,
         range: RangeInclusive<u64>,
-        each: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+        each: &mut Each<'_>,
+    ) -> Result {
         let Some(files) = self.sessions.get_mut(session as usize) else { return Ok(()) };
         let lines = text_of(&mut files.header, &self.directory)?;
         for (sequence, at, bytes) in lines.split_ascii_whitespace().filter_map(place_of) {
@@ -171,10 +171,7 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn replay(
-        &mut self,
-        each: &mut dyn FnMut(&Entry<'_>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn replay(&mut self, each: &mut dyn FnMut(&Entry<'_>) -> Result) -> Result {
         for (session, files) in (0..).zip(&self.sessions) {
             let name = files.name.split_once('-').map_or("", |(_, name)| name);
             let entry = |kind, next: u64, message| Entry {

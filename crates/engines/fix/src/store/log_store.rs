@@ -1,26 +1,25 @@
 use std::ops::{ControlFlow, RangeInclusive};
 
-use super::{Entry, EntryKind, Gate, SessionNumber, Store, StoreError};
+use super::{Each, Entry, EntryKind, Gate, Result, SessionNumber, Store, StoreError};
+
+/// Records with their numbers, until it breaks.
+pub type EachRecord<'a> = dyn FnMut(u64, &[u8]) -> ControlFlow<()> + 'a;
 
 /// Byte records in one order: a queue, a journal, a replicated pair. Everything of the engine's is in the bytes.
 pub trait Log: Send {
     /// Gives its number, which rises.
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError>;
+    fn append(&mut self, record: &[u8]) -> Result<u64>;
 
     /// Returns when every appended record is as safe as it must be before that step. A log for which an append is
     /// enough leaves it as it is.
-    fn wait(&mut self, _gate: Gate) -> Result<(), StoreError> {
+    fn wait(&mut self, _gate: Gate) -> Result {
         Ok(())
     }
 
     /// From this number on, with their numbers, to the last one or until `each` breaks.
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError>;
+    fn read(&mut self, from: u64, each: &mut EachRecord<'_>) -> Result;
 
-    fn idle(&mut self) -> Result<(), StoreError> {
+    fn idle(&mut self) -> Result {
         Ok(())
     }
 }
@@ -55,7 +54,7 @@ impl<L: Log> LogStore<L> {
     }
 }
 
-fn decoded(number: u64, record: &[u8]) -> Result<Entry<'_>, StoreError> {
+fn decoded(number: u64, record: &[u8]) -> Result<Entry<'_>> {
     let what = || "is none of this engine".to_string();
     Entry::decode(record).ok_or_else(|| StoreError::Damaged { record: number, what: what() })
 }
@@ -65,7 +64,7 @@ const SESSIONS_MAX: SessionNumber = 65_536;
 
 impl<L: Log> Store for LogStore<L> {
     #[inline]
-    fn keep(&mut self, entry: &Entry<'_>) -> Result<(), StoreError> {
+    fn keep(&mut self, entry: &Entry<'_>) -> Result {
         entry.encode(&mut self.record);
         let number = self.log.append(&self.record)?;
         Self::note(&mut self.marks, entry, number);
@@ -73,7 +72,7 @@ impl<L: Log> Store for LogStore<L> {
     }
 
     #[inline]
-    fn wait(&mut self, gate: Gate) -> Result<(), StoreError> {
+    fn wait(&mut self, gate: Gate) -> Result {
         self.log.wait(gate)
     }
 
@@ -81,8 +80,8 @@ impl<L: Log> Store for LogStore<L> {
         &mut self,
         session: SessionNumber,
         range: RangeInclusive<u64>,
-        each: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+        each: &mut Each<'_>,
+    ) -> Result {
         let marks = self.marks.get(session as usize);
         let Some(from) = marks.and_then(|marks| marks.before(*range.start())) else {
             return Ok(());
@@ -102,10 +101,7 @@ impl<L: Log> Store for LogStore<L> {
         wrong.map_or(Ok(()), Err)
     }
 
-    fn replay(
-        &mut self,
-        each: &mut dyn FnMut(&Entry<'_>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    fn replay(&mut self, each: &mut dyn FnMut(&Entry<'_>) -> Result) -> Result {
         let mut wrong = None;
         let marks = &mut self.marks;
         self.log.read(1, &mut |number, record| {
@@ -128,7 +124,7 @@ impl<L: Log> Store for LogStore<L> {
         wrong.map_or(Ok(()), Err)
     }
 
-    fn idle(&mut self) -> Result<(), StoreError> {
+    fn idle(&mut self) -> Result {
         self.log.idle()
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use pickfs_journal::{Journal, Options, SyncEvery, replay};
 use pickfs_queue::{Appender, Queue};
 
-use super::{Gate, Log, StoreError};
+use super::{EachRecord, Gate, Log, Result, StoreError};
 
 const CHUNK_BYTES: usize = 16 << 20;
 
@@ -30,7 +30,7 @@ impl MemoryLog {
 }
 
 impl Log for MemoryLog {
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
+    fn append(&mut self, record: &[u8]) -> Result<u64> {
         let bytes = 4 + record.len();
         let fits = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= bytes;
         while self.chunks.get(self.current).is_some_and(|chunk| !fits(chunk)) {
@@ -46,11 +46,7 @@ impl Log for MemoryLog {
         Ok(self.records)
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&mut self, from: u64, each: &mut EachRecord<'_>) -> Result {
         let mut number = 0;
         for chunk in &self.chunks {
             let mut rest = &chunk[..];
@@ -79,7 +75,7 @@ pub struct JournalLog {
 impl JournalLog {
     /// After recovery; made where there is none. When to sync is the gate's to say, whatever the
     /// options hold.
-    pub fn open(directory: &Path, options: Options) -> Result<Self, StoreError> {
+    pub fn open(directory: &Path, options: Options) -> Result<Self> {
         let options = Options { sync_every: SyncEvery::GroupCommit, ..options };
         let is_there = directory.is_dir()
             && std::fs::read_dir(directory)
@@ -100,24 +96,20 @@ impl JournalLog {
 
 impl Log for JournalLog {
     #[inline]
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
+    fn append(&mut self, record: &[u8]) -> Result<u64> {
         self.last = self.journal.append(record)?.sequence;
         Ok(self.last)
     }
 
     #[inline]
-    fn wait(&mut self, gate: Gate) -> Result<(), StoreError> {
+    fn wait(&mut self, gate: Gate) -> Result {
         if gate == Gate::Reply {
             self.journal.sync()?;
         }
         Ok(())
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&mut self, from: u64, each: &mut EachRecord<'_>) -> Result {
         let last = self.last;
         if from > last {
             return Ok(());
@@ -140,7 +132,7 @@ pub struct QueueLog {
 }
 
 impl QueueLog {
-    pub fn open(directory: &Path, options: pickfs_queue::Options) -> Result<Self, StoreError> {
+    pub fn open(directory: &Path, options: pickfs_queue::Options) -> Result<Self> {
         let queue = Queue::open_or_create(directory, options)?;
         let appender = queue.appender()?;
         Ok(QueueLog { queue, appender })
@@ -153,15 +145,11 @@ impl QueueLog {
 
 impl Log for QueueLog {
     #[inline]
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
+    fn append(&mut self, record: &[u8]) -> Result<u64> {
         Ok(self.appender.append(record)?.sequence)
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&mut self, from: u64, each: &mut EachRecord<'_>) -> Result {
         let mut tailer = self.queue.tailer()?;
         if from > 1 {
             tailer.seek_sequence(from)?;
@@ -175,7 +163,7 @@ impl Log for QueueLog {
     }
 
     #[inline]
-    fn idle(&mut self) -> Result<(), StoreError> {
+    fn idle(&mut self) -> Result {
         self.appender.idle()?;
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 pub use entry::{Entry, EntryKind};
 pub use file_store::FileStore;
-pub use log_store::{Log, LogStore};
+pub use log_store::{EachRecord, Log, LogStore};
 pub use logs::{JournalLog, MemoryLog, QueueLog};
 pub use pair_log::PairLog;
 pub use profile::{FILE_BYTES, Profile};
@@ -22,6 +22,11 @@ mod log_store;
 mod logs;
 mod pair_log;
 mod profile;
+
+pub type Result<T = ()> = std::result::Result<T, StoreError>;
+
+/// Entries one after the other, until it breaks.
+pub type Each<'a> = dyn FnMut(&Entry<'_>) -> ControlFlow<()> + 'a;
 
 /// A session's number in a store: counted from 0, in the order in which sessions were first seen.
 pub type SessionNumber = u32;
@@ -35,10 +40,10 @@ pub enum Gate {
 
 pub trait Store: Send {
     /// Entries are in one order, over all sessions.
-    fn keep(&mut self, entry: &Entry<'_>) -> Result<(), StoreError>;
+    fn keep(&mut self, entry: &Entry<'_>) -> Result;
 
     /// Returns when everything that was kept is as safe as this store promises before that step.
-    fn wait(&mut self, gate: Gate) -> Result<(), StoreError>;
+    fn wait(&mut self, gate: Gate) -> Result;
 
     /// Hands over what a session sent, by sequence number, in order; what is not there is left out. `each` may
     /// break it off.
@@ -46,14 +51,11 @@ pub trait Store: Send {
         &mut self,
         session: SessionNumber,
         range: RangeInclusive<u64>,
-        each: &mut dyn FnMut(&Entry<'_>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError>;
+        each: &mut Each<'_>,
+    ) -> Result;
 
     /// Hands over everything that is kept, in order: once, before the first [`Store::keep`].
-    fn replay(
-        &mut self,
-        each: &mut dyn FnMut(&Entry<'_>) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError>;
+    fn replay(&mut self, each: &mut dyn FnMut(&Entry<'_>) -> Result) -> Result;
 
     /// Whether [`Store::replay`] gives messages that came in, so that business can be built again.
     fn keeps_incoming(&self) -> bool {
@@ -61,7 +63,7 @@ pub trait Store: Send {
     }
 
     /// Between two messages: whatever can be done ahead.
-    fn idle(&mut self) -> Result<(), StoreError> {
+    fn idle(&mut self) -> Result {
         Ok(())
     }
 }

@@ -5,12 +5,11 @@
 //! its session, so one that left and is nowhere else would leave its number to another message after a fail over,
 //! and its order would be answered twice.
 
-use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use pickfs_pair::{Error, Event, Primary, Read, Ticket};
 
-use super::{Gate, Log, StoreError};
+use super::{EachRecord, Gate, Log, Result, StoreError};
 
 pub struct PairLog {
     primary: Primary,
@@ -33,7 +32,7 @@ impl PairLog {
         mut primary: Primary,
         patience: Duration,
         mut tell: impl FnMut(Event) + Send + 'static,
-    ) -> Result<PairLog, StoreError> {
+    ) -> Result<PairLog> {
         let mut heard = String::from("nothing");
         let began = Instant::now();
         while let Err(error) = primary.wait_ready(Duration::from_millis(10)) {
@@ -56,7 +55,7 @@ impl PairLog {
 
     /// Too few secondaries are there, or one is a whole buffer behind: nothing was taken yet.
     #[cold]
-    fn append_later(&mut self, record: &[u8]) -> Result<Ticket, StoreError> {
+    fn append_later(&mut self, record: &[u8]) -> Result<Ticket> {
         let began = Instant::now();
         loop {
             self.primary.poll()?;
@@ -81,7 +80,7 @@ impl PairLog {
 
 impl Log for PairLog {
     #[inline]
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
+    fn append(&mut self, record: &[u8]) -> Result<u64> {
         self.last = match self.primary.append(record) {
             Ok(ticket) => ticket,
             Err(Error::TooFew { .. } | Error::Behind { .. }) => self.append_later(record)?,
@@ -91,18 +90,14 @@ impl Log for PairLog {
     }
 
     #[inline]
-    fn wait(&mut self, _gate: Gate) -> Result<(), StoreError> {
+    fn wait(&mut self, _gate: Gate) -> Result {
         match self.primary.is_safe(self.last) {
             true => Ok(()),
             false => Ok(self.primary.wait(self.last, self.patience)?),
         }
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&mut self, from: u64, each: &mut EachRecord<'_>) -> Result {
         match self.primary.read(from, each)? {
             Read::Done => Ok(()),
             Read::Gone { oldest } => {
@@ -113,7 +108,7 @@ impl Log for PairLog {
     }
 
     /// Signs of life, news of the secondaries, and what nobody has waited for.
-    fn idle(&mut self) -> Result<(), StoreError> {
+    fn idle(&mut self) -> Result {
         self.primary.poll()?;
         self.tell_events();
         Ok(())

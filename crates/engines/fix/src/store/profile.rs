@@ -3,7 +3,7 @@ use std::path::Path;
 use pickfs_journal::{Options, Sync};
 use pickfs_queue as queue;
 
-use super::{FileStore, JournalLog, LogStore, MemoryLog, QueueLog, Store, StoreError};
+use super::{FileStore, JournalLog, LogStore, MemoryLog, QueueLog, Result, Store, StoreError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "programs", derive(clap::ValueEnum))]
@@ -53,7 +53,7 @@ impl Profile {
     /// a multiple of 4096, at least 65536. The more, the rarer a roll, and the longer a journal
     /// takes to look for its end after a crash. A pair needs addresses: it is made by
     /// [`super::PairLog`].
-    pub fn open(self, directory: &Path, file_bytes: u64) -> Result<Box<dyn Store>, StoreError> {
+    pub fn open(self, directory: &Path, file_bytes: u64) -> Result<Box<dyn Store>> {
         let journal = |sync| {
             let options = Options { sync, file_bytes, ..Options::default() };
             let log = JournalLog::open(directory, options)?;

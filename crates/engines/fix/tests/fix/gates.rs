@@ -1,12 +1,11 @@
 //! The gates of a store: what came in one round waits together, and nothing passes before.
 
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use crate::desk::{Desk, new_client};
 use crate::peer::at;
 use pickfs_fix::codec::tag;
-use pickfs_fix::store::{Entry, EntryKind, Gate, Log, LogStore, MemoryLog, StoreError};
+use pickfs_fix::store::{EachRecord, Entry, EntryKind, Gate, Log, LogStore, MemoryLog, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Told {
@@ -17,21 +16,17 @@ enum Told {
 struct Remembering(MemoryLog, Arc<Mutex<Vec<Told>>>);
 
 impl Log for Remembering {
-    fn append(&mut self, record: &[u8]) -> Result<u64, StoreError> {
+    fn append(&mut self, record: &[u8]) -> Result<u64> {
         self.1.lock().unwrap().push(Told::Kept(Entry::decode(record).unwrap().kind));
         self.0.append(record)
     }
 
-    fn wait(&mut self, gate: Gate) -> Result<(), StoreError> {
+    fn wait(&mut self, gate: Gate) -> Result {
         self.1.lock().unwrap().push(Told::Waited(gate));
         Ok(())
     }
 
-    fn read(
-        &mut self,
-        from: u64,
-        each: &mut dyn FnMut(u64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
+    fn read(&mut self, from: u64, each: &mut EachRecord<'_>) -> Result {
         self.0.read(from, each)
     }
 }
