@@ -1,7 +1,7 @@
 use std::{env, path::Path};
 
 use anyhow::bail;
-use pickfs_analysis::ending::{UNTIL_DECIDED_S, again};
+use pickfs_analysis::ending::{UNTIL_DECIDED_S, again, command};
 use pickfs_lab::{
     length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
     rivals::NoAnswer,
@@ -102,9 +102,8 @@ pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
     if run.plan.design.stop.is_race() || is_own || run.plan.capacity.is_some() {
         return None;
     }
-    let ground = ground(&run.plan.backing);
     if run.plan.name != "quick" {
-        let command = format!("{} {} --until-decided{ground}", program(), run.plan.name);
+        let command = command(&run.plan, &[("--until-decided", None), ("--blocks", Some(""))]);
         return Some(NextStep { command, duration_s: UNTIL_DECIDED_S });
     }
     let plan = built_in("journal")?;
@@ -114,7 +113,8 @@ pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
     }
     let cells = preflight(&plan).ok()?.cells;
     let duration_s = expected_s(&plan, &cells);
-    Some(NextStep { command: format!("{} journal{ground}", program()), duration_s })
+    let command = format!("{} journal{}", program(), ground(&run.plan.backing));
+    Some(NextStep { command, duration_s })
 }
 
 fn ground(backing: &BackingSpec) -> String {

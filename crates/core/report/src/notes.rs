@@ -63,7 +63,7 @@ const KINDS: [(&str, &str, &str); 10] = [
     ("not-steady", "latency rose or fell within", "longer --warmup"),
     ("bimodal", "values lie in two groups", "look at the blocks on the page"),
     ("not-cold", "the cache was not cold in", "see the notes of the rows"),
-    ("period-not-covered", "tails need longer trials than", "--measure 60s"),
+    ("period-not-covered", "periodic work was not covered in", "--measure 60s"),
 ];
 
 /// The doubts of a run in words, the heaviest first, each with what would help: those of the whole run, and of

@@ -168,6 +168,12 @@ fn a_command_to_type_begins_as_the_user_began_and_quotes_its_path() {
         let refused = said(&missing);
         assert!(refused.err.contains(&format!("; {began} show shows")), "{refused:?}");
     }
+    run.plan.name = "mine".into();
+    run.plan.typed = ["pickfs", "run", "my plans/a.toml", "--blocks", "2"].map(String::from).into();
+    let own = path.join("own.pickfs");
+    RunFile::create(&own, &run).unwrap();
+    let shown = pickfs(&["show", own.to_str().unwrap()]).out;
+    assert!(shown.contains("next      pickfs 'my plans/a.toml' --until-decided "), "{shown}");
 }
 
 #[test]
