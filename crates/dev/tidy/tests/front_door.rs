@@ -72,6 +72,13 @@ fn without_a_terminal_nothing_is_installed_unasked() {
 }
 
 #[test]
+fn folders_that_exist_and_guests_need_nothing_that_makes_file_systems() {
+    let asks = |words: &[&str]| said(&Machine::new().apt().run(words)).contains("(package mount)");
+    assert!(asks(&[]) && asks(&["--fs", "xfs"]));
+    assert!(!asks(&["--dir", "a"]) && !asks(&["--dir=a"]) && !asks(&["--engine", "qemu"]));
+}
+
+#[test]
 fn with_yes_it_installs_after_an_update() {
     let machine = Machine::new().apt().without("cc");
     machine.run(&["--yes"]);

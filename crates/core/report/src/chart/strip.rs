@@ -151,6 +151,10 @@ pub fn by_axis(subject: &Subject, look: Look) -> Vec<Scene> {
 
 pub fn capacity(subject: &Subject, panel: &Panel, look: Look, most: usize) -> Option<Scene> {
     let of = |trial: &TrialRecord| trial.counts.get(CAPACITY_KEY).copied();
+    let survives = |row: &Row| match is_mixed(panel) {
+        true => format!("survives {}", survives_text(row.durability)),
+        false => String::new(),
+    };
     let text = |value| format!("{}/s", significant(value));
     let line = |row: &Row| {
         let held: Vec<f64> = subject.finished(&row.cell).filter_map(of).collect();
@@ -160,7 +164,8 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look, most: usize) -> Op
         Some(Line {
             dots,
             value: Some(value),
-            said: [text(value.median), String::new()],
+            said: [text(value.median), survives(row)],
+            name: row.label.clone(),
             ..line_of(subject, panel, row)
         })
     };
