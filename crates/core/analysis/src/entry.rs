@@ -5,8 +5,9 @@ use pickfs_record::{
 };
 
 use crate::{
-    absent, answers, bimodal, clock, comparisons, doubts, drift, ending, engine, factors, noise,
-    not_yet,
+    absent, answers, bimodal,
+    budget::enough_blocks,
+    clock, comparisons, doubts, drift, ending, engine, factors, noise, not_yet,
     panels::{Disturbed, Group, groups},
     phases, rows,
     summary::{raw_summary, spread},
@@ -102,7 +103,7 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
         text: format!(
             "{}: values and ranges are shown, and nothing is called different under {}",
             wording::blocks_text(blocks),
-            crate::BLOCKS_MIN
+            enough_blocks(&run.plan)
         ),
         trials: 0,
     })

@@ -67,7 +67,7 @@ pub struct Evidence {
     pub object: String,
     /// How many times faster the subject is.
     pub ratio: Option<f64>,
-    /// The interval of that ratio; absent under five blocks.
+    /// The interval of that ratio; absent under six blocks.
     pub interval: Option<(f64, f64)>,
     pub blocks: u32,
     /// It is one of the answers that the run's plan named.

@@ -16,7 +16,7 @@ pub enum Word {
     OnlyHere,
     /// Neither has one.
     NoDifference,
-    /// Under five blocks nothing is called different.
+    /// Under six blocks nothing is called different.
     TooFewBlocks,
     /// The run has no figure.
     NotMeasured,
