@@ -7,8 +7,8 @@ use pickfs_record::{
 use crate::{
     answers::{Question, Summaries},
     decide::Rules,
-    panels::{Disturbed, Group, Member, applies},
-    phases::{order, rate_metric, scale::are_alike},
+    panels::{Group, Member, applies},
+    phases::{order, rate_metric, scale::alike},
     summary::{is_carried, metric_value},
 };
 
@@ -33,7 +33,7 @@ pub fn comparisons(
                     });
                     let question =
                         own.find_map(|question| question.duel(&reference.label, &other.label));
-                    let ratios = log_ratios(reference, other, &metric, Disturbed::Kept);
+                    let ratios = log_ratios(reference, other, &metric);
                     if ratios.is_empty() {
                         continue;
                     }
@@ -92,21 +92,14 @@ fn metrics(run: &RunRecord, group: &Group<'_>, ops: &[OpSummary]) -> Vec<(Metric
     metrics
 }
 
-/// Logarithms of the speedup in each block that holds both rows, in block order: reference over other where less is
+/// The logarithm of the speedup in each block that holds both rows, in block order: reference over other where less is
 /// better, other over reference where more is. Trials of unequal scale make no pair.
-pub fn log_ratios(
-    reference: &Member<'_>,
-    other: &Member<'_>,
-    metric: &Metric,
-    disturbed: Disturbed,
-) -> Vec<f64> {
-    let base = reference.chosen(disturbed);
+pub fn log_ratios(reference: &Member<'_>, other: &Member<'_>, metric: &Metric) -> Vec<(u32, f64)> {
     let sign = if metric.statistic.is_better_higher() { -1.0 } else { 1.0 };
-    let ratio = |trial: &TrialRecord| {
-        let base = base.iter().find(|base| base.block == trial.block)?;
-        let pair = are_alike(base, trial).then_some(base)?;
-        Some(sign * (metric_value(pair, metric)? / metric_value(trial, metric)?).ln())
+    let ratio = |(base, trial): (&TrialRecord, &TrialRecord)| {
+        let ratio = metric_value(base, metric)? / metric_value(trial, metric)?;
+        Some((trial.block, sign * ratio.ln()))
     };
-    let ratios = other.chosen(disturbed).into_iter().filter_map(ratio);
-    ratios.filter(|ratio| ratio.is_finite()).collect()
+    let ratios = alike(reference, other).filter_map(ratio);
+    ratios.filter(|(_, ratio)| ratio.is_finite()).collect()
 }

@@ -27,12 +27,14 @@ pub struct Rules {
 }
 
 impl Rules {
-    pub fn duel(self, log_ratios: &[f64]) -> Duel {
+    /// Of blocks with the logarithms of their ratios.
+    pub fn duel(self, log_ratios: &[(u32, f64)]) -> Duel {
         self.judge(log_ratios).0
     }
 
-    pub fn judge(self, log_ratios: &[f64]) -> (Duel, Claim) {
-        let blocks: Vec<_> = log_ratios.iter().map(|ln| vec![Some(ln.exp()), Some(1.0)]).collect();
+    pub fn judge(self, log_ratios: &[(u32, f64)]) -> (Duel, Claim) {
+        let ratios = log_ratios.iter().map(|(_, ln)| ln.exp());
+        let blocks: Vec<_> = ratios.map(|ratio| vec![Some(ratio), Some(1.0)]).collect();
         let decision = decide(&blocks, self);
         (decision.duel(0, 1), decision.claim(0, 1))
     }

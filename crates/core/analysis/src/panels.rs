@@ -19,8 +19,6 @@ pub struct Group<'a> {
     pub levels: Vec<Level>,
     pub members: Vec<Member<'a>>,
     pub reference: usize,
-    /// The plan named that row; otherwise it stands in for one that is missing.
-    pub reference_planned: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -128,7 +126,6 @@ fn group(levels: Vec<Level>, member: Member<'_>) -> Group<'_> {
         levels,
         members: vec![member],
         reference: 0,
-        reference_planned: false,
     }
 }
 
@@ -164,7 +161,6 @@ fn choose_reference(group: &mut Group<'_>, planned: &str) {
         (all_floor || !member.is_floor()) && !member.chosen(Disturbed::Kept).is_empty()
     };
     let wanted = group.members.iter().position(|member| member.label == planned && fit(member));
-    group.reference_planned = wanted.is_some();
     group.reference = wanted.or_else(|| group.members.iter().position(fit)).unwrap_or(0);
 }
 
@@ -226,7 +222,6 @@ mod tests {
         assert_eq!(groups[1].title, "xfs:noatime");
         let labels: Vec<_> = groups[1].members.iter().map(|m| m.label.as_str()).collect();
         assert_eq!(labels, ["none", "fdatasync"]);
-        assert!(groups[1].reference_planned);
     }
 
     #[test]
@@ -234,7 +229,6 @@ mod tests {
         let run = fake_run(&FakeRun { reference: "tmpfs".into(), ..FakeRun::default() });
         let groups = groups(&run);
         assert_eq!(groups[1].durability(), Durability::PowerLoss);
-        assert!(!groups[1].reference_planned);
         assert_eq!(groups[1].members[groups[1].reference].label, "ext4:noatime");
     }
 
@@ -244,7 +238,7 @@ mod tests {
         let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
         let groups = groups(&run);
         assert_eq!(groups[0].members[groups[0].reference].label, "xfs:noatime");
-        assert!(!groups[0].reference_planned && groups[1].reference_planned);
+        assert_eq!(groups[1].members[groups[1].reference].label, "ext4:noatime");
     }
 
     #[test]

@@ -34,6 +34,15 @@ fn middle(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 0 { (sorted[half - 1] + sorted[half]) / 2.0 } else { sorted[half] }
 }
 
+/// Geometric mean of numbers above zero; none without any, or where one is not above zero.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    if values.is_empty() || values.iter().any(|value| !(value.is_finite() && *value > 0.0)) {
+        return None;
+    }
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    Some((sum / values.len() as f64).exp())
+}
+
 /// Every operation and view that the trials hold, in the order of the first trial that has it.
 pub fn op_summaries(trials: &[&TrialRecord]) -> Vec<OpSummary> {
     let mut names: Vec<(&str, View)> = Vec::new();

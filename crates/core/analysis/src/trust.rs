@@ -5,7 +5,7 @@
 
 use pickfs_record::{
     Findings, RunRecord,
-    finding::{Claim, Comparison, NoiseRow},
+    finding::{Claim, Comparison},
 };
 use serde::Serialize;
 
@@ -22,7 +22,6 @@ pub struct Trust {
     pub slowed: Option<Check>,
     /// Smallest ratio over 1 that this machine resolves with this many blocks.
     pub smallest_ratio: Option<f64>,
-    pub noise: Vec<NoiseRow>,
     /// Both intervals held the truth; absent where there were too few blocks.
     pub kept_word: Option<bool>,
     pub sentences: Vec<String>,
@@ -65,7 +64,6 @@ pub fn trust(run: &RunRecord, findings: &Findings) -> Option<Trust> {
         smallest_ratio: same.as_ref().and_then(|same| half_width(&same.comparison)),
         same,
         slowed,
-        noise: findings.noise.clone(),
         kept_word,
         sentences: Vec::new(),
     };

@@ -67,10 +67,7 @@ pub fn percent_over_one(ratio: f64) -> String {
 
 /// `[1.21, 1.57]`: an interval of factors; three digits from ten on.
 pub fn interval_text(low: f64, high: f64) -> String {
-    let text = |ratio: f64| match ratio < 10.0 {
-        true => format!("{ratio:.2}"),
-        false => significant(ratio),
-    };
+    let text = |ratio: f64| times(ratio).trim_end_matches('x').to_owned();
     format!("[{}, {}]", text(low), text(high))
 }
 

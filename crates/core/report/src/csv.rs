@@ -7,7 +7,7 @@ use pickfs_record::{
     Cell, Heat, PhaseRecord, TrialRecord,
     finding::{Claim, Comparison, OpSummary, Panel, Row},
     plan::View,
-    record::{QUANTILES, Times},
+    record::{Flag, QUANTILES, Times},
     visible::steers,
 };
 
@@ -16,15 +16,52 @@ use crate::{
     wording::{claim_word, outcome_text, quantile_name, statistic_name},
 };
 
+fn or_empty<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+fn kinds(flags: &[Flag]) -> String {
+    flags.iter().map(|flag| flag.kind.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Columns with what stands in them; a trial knows its cell.
+const TRIAL: [(&str, fn(Option<&Cell>, &TrialRecord) -> String); 11] = [
+    ("backing", |_, trial| trial.backing.to_string()),
+    ("durability", |cell, _| or_empty(cell.map(|cell| cell.durability))),
+    ("outcome", |_, trial| outcome_text(&trial.outcome)),
+    ("started_s", |_, trial| format!("{:.3}", trial.started_s)),
+    ("elapsed_s", |_, trial| format!("{:.3}", trial.elapsed_s)),
+    ("flags", |_, trial| kinds(&trial.flags)),
+    ("raw_p50_ns", |_, trial| or_empty(trial.raw.as_ref().map(|raw| raw.p50_ns))),
+    ("asked_per_s", |_, trial| or_empty(trial.load.as_ref().and_then(|load| load.asked_per_s))),
+    ("achieved_per_s", |_, trial| or_empty(trial.load.as_ref().map(|load| load.achieved_per_s))),
+    ("late_driver", |_, trial| or_empty(trial.load.as_ref().map(|load| load.late_driver))),
+    ("late_queue", |_, trial| or_empty(trial.load.as_ref().map(|load| load.late_queue))),
+];
+
 pub fn trials_csv(subject: &Subject) -> Result<String, csv::Error> {
     let mut writer = Writer::from_writer(Vec::new());
-    writer.write_record(trial_header(subject))?;
+    let quantiles = QUANTILES.iter().flat_map(|q| {
+        let name = quantile_name(*q);
+        [format!("{name}_ns"), format!("{name}_episodes")]
+    });
+    let op = ["op", "view", "count", "mean_ns", "sd_ns", "min_ns"].map(String::from);
+    let last = ["max_ns", "overflow"].map(String::from);
+    let header = head(subject)
+        .chain(TRIAL.iter().map(|(name, _)| name.to_string()))
+        .chain(op)
+        .chain(quantiles)
+        .chain(last);
+    let header: Vec<String> = header.collect();
+    writer.write_record(&header)?;
     for trial in &subject.run.trials {
+        let cell = subject.cell(&trial.cell);
         for (op, view, laps) in distributions(trial) {
-            let mut record = trial_fields(subject, trial);
+            let mut record = head_fields(subject, trial);
+            record.extend(TRIAL.map(|(_, column)| column(cell, trial)));
             record.extend([op.to_string(), view.to_string()]);
             record.extend(laps.map(lap_fields).unwrap_or_default());
-            record.resize(trial_header(subject).len(), String::new());
+            record.resize(header.len(), String::new());
             writer.write_record(record)?;
         }
     }
@@ -51,21 +88,8 @@ fn axes<'a>(subject: &'a Subject) -> impl Iterator<Item = &'a str> {
 
 const HEAD: [&str; 6] = ["run", "trial", "block", "attempt", "cell", "candidate"];
 
-fn trial_header(subject: &Subject) -> Vec<String> {
-    let mut header: Vec<String> = HEAD.map(String::from).to_vec();
-    header.extend(axes(subject).map(String::from));
-    header.extend(
-        ["backing", "durability", "outcome", "started_s", "elapsed_s", "flags", "raw_p50_ns"]
-            .map(String::from),
-    );
-    header.extend(["asked_per_s", "achieved_per_s", "late_driver", "late_queue"].map(String::from));
-    header.extend(["op", "view", "count", "mean_ns", "sd_ns", "min_ns"].map(String::from));
-    for q in QUANTILES {
-        header.push(format!("{}_ns", quantile_name(*q)));
-        header.push(format!("{}_episodes", quantile_name(*q)));
-    }
-    header.extend(["max_ns", "overflow"].map(String::from));
-    header
+fn head<'a>(subject: &'a Subject) -> impl Iterator<Item = String> + 'a {
+    HEAD.iter().copied().chain(axes(subject)).map(String::from)
 }
 
 fn head_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
@@ -80,27 +104,6 @@ fn head_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
         of(&|cell| cell.candidate.label.clone()),
     ];
     fields.extend(axes(subject).map(|a| of(&|cell| cell.level(a).unwrap_or_default().into())));
-    fields
-}
-
-fn trial_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
-    let mut fields = head_fields(subject, trial);
-    let durability = subject.cell(&trial.cell).map(|cell| cell.durability.to_string());
-    let flags: Vec<_> = trial.flags.iter().map(|flag| flag.kind.as_str()).collect();
-    let load = trial.load.as_ref();
-    fields.extend([
-        trial.backing.to_string(),
-        durability.unwrap_or_default(),
-        outcome_text(&trial.outcome),
-        format!("{:.3}", trial.started_s),
-        format!("{:.3}", trial.elapsed_s),
-        flags.join(" "),
-        trial.raw.as_ref().map(|raw| raw.p50_ns.to_string()).unwrap_or_default(),
-        load.and_then(|load| load.asked_per_s).map(|v| v.to_string()).unwrap_or_default(),
-        load.map(|load| load.achieved_per_s.to_string()).unwrap_or_default(),
-        load.map(|load| load.late_driver.to_string()).unwrap_or_default(),
-        load.map(|load| load.late_queue.to_string()).unwrap_or_default(),
-    ]);
     fields
 }
 
@@ -120,84 +123,63 @@ fn lap_fields(laps: &Times) -> Vec<String> {
     fields
 }
 
-const PHASE_COLUMNS: [&str; 24] = [
-    "phase",
-    "label",
-    "suite",
-    "heat",
-    "high_impact",
-    "derived",
-    "unit",
-    "outcome",
-    "work",
-    "rate_per_s",
-    "real_bytes",
-    "elapsed_ns",
-    "elapsed_mean_ns",
-    "start_skew_ns",
-    "start_skew_p50_ns",
-    "lanes",
-    "threads",
-    "cpu_user_ns",
-    "cpu_system_ns",
-    "flags",
-    "values",
-    "reason",
-    "trial_outcome",
-    "backing",
+const PHASE: [(&str, fn(&TrialRecord, &PhaseRecord) -> String); 24] = [
+    ("phase", |_, phase| phase.phase.clone()),
+    ("label", |_, phase| phase.label.clone()),
+    ("suite", |_, phase| phase.suite.clone()),
+    ("heat", |_, phase| phase.heat.map_or("", heat_word).into()),
+    ("high_impact", |_, phase| phase.is_high_impact.to_string()),
+    ("derived", |_, phase| phase.is_derived.to_string()),
+    ("unit", |_, phase| phase.unit.word().into()),
+    ("outcome", |_, phase| outcome(phase).0),
+    ("work", |_, phase| phase.work.to_string()),
+    ("rate_per_s", |_, phase| phase.rate_per_s.to_string()),
+    ("real_bytes", |_, phase| phase.real_bytes.to_string()),
+    ("elapsed_ns", |_, phase| phase.elapsed_ns.to_string()),
+    ("elapsed_mean_ns", |_, phase| phase.elapsed_mean_ns.to_string()),
+    ("start_skew_ns", |_, phase| phase.start_skew_ns.to_string()),
+    ("start_skew_p50_ns", |_, phase| phase.start_skew_p50_ns.to_string()),
+    ("lanes", |_, phase| phase.lanes.to_string()),
+    ("threads", |_, phase| phase.threads.to_string()),
+    ("cpu_user_ns", |_, phase| phase.cpu_user_ns.to_string()),
+    ("cpu_system_ns", |_, phase| phase.cpu_system_ns.to_string()),
+    ("flags", |_, phase| kinds(&phase.flags)),
+    ("values", |_, phase| {
+        let values = phase.values.iter().map(|(name, value)| format!("{name}={value}"));
+        values.collect::<Vec<_>>().join(" ")
+    }),
+    ("reason", |_, phase| outcome(phase).1),
+    ("trial_outcome", |trial, _| outcome_text(&trial.outcome)),
+    ("backing", |trial, _| trial.backing.to_string()),
 ];
+
+fn heat_word(heat: Heat) -> &'static str {
+    match heat {
+        Heat::Cold => "cold",
+        Heat::Hot => "hot",
+    }
+}
+
+/// The word of a phase's outcome, and its reason.
+fn outcome(phase: &PhaseRecord) -> (String, String) {
+    let outcome = outcome_text(&phase.outcome);
+    let (word, reason) = outcome.split_once(": ").unwrap_or((&outcome, ""));
+    (word.into(), reason.into())
+}
 
 pub fn phases_csv(subject: &Subject) -> Result<String, csv::Error> {
     let mut writer = Writer::from_writer(Vec::new());
-    let head = HEAD.iter().filter(|name| **name != "cell").copied().chain(axes(subject));
-    writer.write_record(head.chain(PHASE_COLUMNS))?;
+    let head = head(subject).filter(|name| *name != "cell");
+    writer.write_record(head.chain(PHASE.iter().map(|(name, _)| name.to_string())))?;
     for trial in &subject.run.trials {
         for phase in &trial.phases {
             let mut fields = head_fields(subject, trial);
             fields.remove(4);
-            fields.extend(phase_fields(trial, phase));
+            fields.extend(PHASE.map(|(_, column)| column(trial, phase)));
             writer.write_record(fields)?;
         }
     }
     text(writer)
-}
-
-fn phase_fields(trial: &TrialRecord, phase: &PhaseRecord) -> Vec<String> {
-    let heat = match phase.heat {
-        Some(Heat::Cold) => "cold",
-        Some(Heat::Hot) => "hot",
-        None => "",
-    };
-    let flags: Vec<&str> = phase.flags.iter().map(|flag| flag.kind.as_str()).collect();
-    let values = phase.values.iter().map(|(name, value)| format!("{name}={value}"));
-    let outcome = outcome_text(&phase.outcome);
-    let (word, reason) = outcome.split_once(": ").unwrap_or((&outcome, ""));
-    vec![
-        phase.phase.clone(),
-        phase.label.clone(),
-        phase.suite.clone(),
-        heat.into(),
-        phase.is_high_impact.to_string(),
-        phase.is_derived.to_string(),
-        phase.unit.word().into(),
-        word.into(),
-        phase.work.to_string(),
-        phase.rate_per_s.to_string(),
-        phase.real_bytes.to_string(),
-        phase.elapsed_ns.to_string(),
-        phase.elapsed_mean_ns.to_string(),
-        phase.start_skew_ns.to_string(),
-        phase.start_skew_p50_ns.to_string(),
-        phase.lanes.to_string(),
-        phase.threads.to_string(),
-        phase.cpu_user_ns.to_string(),
-        phase.cpu_system_ns.to_string(),
-        flags.join(" "),
-        values.collect::<Vec<_>>().join(" "),
-        reason.into(),
-        outcome_text(&trial.outcome),
-        trial.backing.to_string(),
-    ]
 }
 
 pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {

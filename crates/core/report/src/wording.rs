@@ -82,7 +82,7 @@ pub fn range_number(unit: WorkUnit, rate: Spread) -> String {
 }
 
 pub fn ratio_number(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.2}") } else { significant(ratio) }
+    times(ratio).trim_end_matches('x').into()
 }
 
 /// `1.38x faster`, `equal within 5 %`.
@@ -105,7 +105,7 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
 }
 
 pub use pickfs_analysis::wording::{
-    interval_text as factors, is_program_time, metric_name, metric_words, quantile_name,
+    interval_text as factors, is_program_time, metric_name, metric_words, quantile_name, times,
 };
 
 pub fn survives_text(durability: Durability) -> &'static str {
@@ -125,14 +125,6 @@ pub fn claim_word(claim: Claim) -> &'static str {
         Claim::Slower => "slower",
         Claim::Equal { .. } => "equal",
         Claim::Open => "open",
-    }
-}
-
-pub fn times(ratio: f64) -> String {
-    match ratio {
-        r if r >= 99.5 => format!("{r:.0}x"),
-        r if r >= 9.95 => format!("{r:.1}x"),
-        _ => format!("{ratio:.2}x"),
     }
 }
 

@@ -9,7 +9,7 @@ pub(super) struct Series {
     pub(super) contexts: u32,
     /// One per block that holds every combination: a mean over part of them would be another
     /// effect wherever factors depend on each other.
-    pub(super) log_ratios: Vec<f64>,
+    pub(super) log_ratios: Vec<(u32, f64)>,
     /// Why nothing is claimed, whatever the blocks say.
     pub(super) gate: Option<String>,
 }
@@ -38,7 +38,7 @@ fn series(table: &Table<'_>, parts: Vec<(usize, usize)>) -> Option<Series> {
     let contexts = contexts(table, &parts);
     let first = contexts.first()?;
     let blocks = first[0].0.ln_speeds.keys();
-    let at = |block: &u32| -> Option<f64> {
+    let at = |block: &u32| -> Option<(u32, f64)> {
         let mut sum = 0.0;
         for context in &contexts {
             for (point, sign) in context {
@@ -46,9 +46,9 @@ fn series(table: &Table<'_>, parts: Vec<(usize, usize)>) -> Option<Series> {
             }
         }
         // Failures on both sides say nothing.
-        (!sum.is_nan()).then_some(sum / contexts.len() as f64)
+        (!sum.is_nan()).then_some((*block, sum / contexts.len() as f64))
     };
-    let log_ratios: Vec<f64> = blocks.filter_map(at).collect();
+    let log_ratios: Vec<(u32, f64)> = blocks.filter_map(at).collect();
     let count = contexts.len() as u32;
     let pairs = contexts.iter().flat_map(|cells| {
         cells.iter().flat_map(|one| cells.iter().map(move |other| (one.0, other.0)))

@@ -170,9 +170,6 @@ fn the_sentences_say_what_moves_and_what_could_not_be_seen() {
         let tie = format!("; {name}: not decided");
         assert!(said[0].contains(&tie), "{}", said[0]);
     }
-    let against = "candidate, against ext4:noatime: btrfs:noatime slower by 1.";
-    assert!(said[1].starts_with(against), "{}", said[1]);
-    assert!(said[1].contains("xfs:noatime not decided (10 blocks)"), "{}", said[1]);
 }
 
 #[test]
@@ -245,7 +242,7 @@ fn a_candidate_that_fails_when_it_is_slow_is_not_called_faster() {
     assert_eq!((said, blocks), (Claim::Open, 24), "as many failed as did not");
     let (said, blocks, speedup, sentences) = fail(|block| block > 1);
     assert_eq!((said, blocks, speedup), (Claim::Slower, 24, 0.0));
-    let words = "xfs:noatime failed in most blocks";
+    let words = "candidate, of which a level failed in most blocks";
     assert!(sentences.iter().any(|sentence| sentence.contains(words)), "{sentences:?}");
 }
 

@@ -1,13 +1,12 @@
 use pickfs_record::finding::{Claim, Effect, Factor, FactorDesign, FactorFindings};
 
 use super::matters;
-use crate::wording::{blocks_text, interval_text, list, metric_name, percent_over_one, times};
+use crate::wording::{blocks_text, list, metric_name, percent_over_one, times};
 
 const NAMED: usize = 3;
 
 pub(super) fn sentences(found: &FactorFindings, family: usize, needed: u32) -> Vec<String> {
     let mut sentences = vec![headline(found, family, needed)];
-    sentences.extend(found.factors.iter().filter(|factor| matters(factor)).map(claimed));
     sentences.extend(interactions(found));
     let mixed: Vec<&str> =
         found.factors.iter().filter(|f| f.is_mixed).map(|f| f.name.as_str()).collect();
@@ -60,35 +59,6 @@ fn unseen(factor: &Factor) -> String {
     match margins.reduce(|a, b| Some(a?.max(b?))).flatten() {
         Some(margin) => format!("{name}: no difference over {}", percent_over_one(1.0 + margin)),
         None => format!("{name}: not decided"),
-    }
-}
-
-/// `sync, against none: fdatasync slower by 350x [340, 360]`.
-fn claimed(factor: &Factor) -> String {
-    let parts: Vec<String> = factor.effects.iter().map(effect_text).collect();
-    format!("{}, against {}: {}.", factor.name, factor.base, parts.join("; "))
-}
-
-fn effect_text(effect: &Effect) -> String {
-    let level = effect.levels.first().map_or("", |level| level.value.as_str());
-    let range = |low: f64, high: f64| format!(" {}", interval_text(low, high));
-    match (effect.claim, effect.interval) {
-        (Claim::Faster, _) if effect.speedup == f64::INFINITY => {
-            format!("{level} faster, the other failed in most blocks")
-        }
-        (Claim::Slower, _) if effect.speedup == 0.0 => format!("{level} failed in most blocks"),
-        (Claim::Faster, interval) => {
-            let range = interval.map_or(String::new(), |(low, high)| range(low, high));
-            format!("{level} faster by {}{range}", times(effect.speedup))
-        }
-        (Claim::Slower, interval) => {
-            let range = interval.map_or(String::new(), |(low, high)| range(1.0 / high, 1.0 / low));
-            format!("{level} slower by {}{range}", times(1.0 / effect.speedup))
-        }
-        (Claim::Equal { margin }, _) => {
-            format!("{level} equal within {}", percent_over_one(1.0 + margin))
-        }
-        (Claim::Open, _) => format!("{level} not decided ({})", blocks_text(effect.blocks)),
     }
 }
 

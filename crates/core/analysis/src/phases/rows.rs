@@ -82,7 +82,7 @@ fn row(group: &Group<'_>, first: &PhaseRecord) -> PhaseRow {
 }
 
 /// The ratio as the tables print it, of logarithms that say how much faster the other is.
-pub(crate) fn row_ratio(speedups: &[f64], rules: Rules) -> Option<RowRatio> {
+pub(crate) fn row_ratio(speedups: &[(u32, f64)], rules: Rules) -> Option<RowRatio> {
     (!speedups.is_empty()).then(|| {
         let duel = rules.duel(speedups);
         inverse(duel.ratio, duel.closed(), duel.blocks)

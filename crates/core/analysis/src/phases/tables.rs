@@ -2,19 +2,16 @@
 //! what is looked at first apart from the rest, cold apart from hot, the rest by suite.
 
 use pickfs_record::{
-    Heat, Metric, RunRecord, TrialRecord, WorkUnit,
+    Heat, RunRecord, WorkUnit,
     finding::{Panel, PhaseRow},
 };
 
-use super::{
-    rows::{RowRatio, rate_metric, ratio, row_ratio},
-    scale,
-};
+use super::rows::{RowRatio, rate_metric, ratio, row_ratio};
 use crate::{
+    comparisons::log_ratios,
     decide::Rules,
-    panels::{Group, Member, groups},
-    published::means::geometric_mean,
-    summary::metric_value,
+    panels::{Group, groups},
+    summary::geometric_mean,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,32 +170,19 @@ fn ratio_of(panel: &Panel, row: usize, phase: &PhaseRow) -> Option<RowRatio> {
 }
 
 /// For each block the mean of the rows' log-ratios; none where a block lacks a row.
-fn block_means(group: &Group<'_>, phases: &[&PhaseRow], index: usize) -> Option<Vec<f64>> {
+fn block_means(group: &Group<'_>, phases: &[&PhaseRow], index: usize) -> Option<Vec<(u32, f64)>> {
     let (reference, other) = (group.members.get(group.reference)?, group.members.get(index)?);
     let mut blocks: Option<Vec<(u32, f64)>> = None;
     for phase in phases {
         let metric = rate_metric(&phase.phase);
-        let own = speedups_by_block(reference, other, &metric);
+        let own = log_ratios(reference, other, &metric);
         blocks = Some(match blocks {
             None => own,
             Some(sums) => added(&sums, &own)?,
         });
     }
     let count = phases.len().max(1) as f64;
-    Some(blocks?.into_iter().map(|(_, sum)| sum / count).collect())
-}
-
-/// Logarithms of this rate over the reference's, in blocks where both did the same work.
-fn speedups_by_block(
-    reference: &Member<'_>,
-    other: &Member<'_>,
-    metric: &Metric,
-) -> Vec<(u32, f64)> {
-    let ratio = |(base, trial): (&TrialRecord, &TrialRecord)| {
-        let ratio = metric_value(trial, metric)? / metric_value(base, metric)?;
-        Some((trial.block, ratio.ln()))
-    };
-    scale::alike(reference, other).filter_map(ratio).collect()
+    Some(blocks?.into_iter().map(|(block, sum)| (block, sum / count)).collect())
 }
 
 fn added(sums: &[(u32, f64)], own: &[(u32, f64)]) -> Option<Vec<(u32, f64)>> {

@@ -8,15 +8,15 @@ use serde::Serialize;
 
 use super::{
     facts::{Fact, Statistic},
-    means::geometric_mean,
     table::Published,
     word::Word,
 };
 use crate::{
     comparisons::log_ratios,
     decide::Rules,
-    panels::{BY_CANDIDATE, Disturbed, Group, Member, groups},
+    panels::{BY_CANDIDATE, Group, Member, groups},
     phases::{RowRatio, rate_metric, row_ratio},
+    summary::geometric_mean,
 };
 
 /// A run beside a published table.
@@ -247,7 +247,7 @@ fn measured(
     let Some(phase) = phase_of(reference, fact).or_else(|| phase_of(other, fact)) else {
         return Err("not in this run".into());
     };
-    let ratios = log_ratios(reference, other, &rate_metric(&phase), Disturbed::Kept);
+    let ratios = log_ratios(reference, other, &rate_metric(&phase));
     row_ratio(&ratios, rules).ok_or_else(|| {
         let lost = [other, reference].into_iter().find_map(|member| loss(member, &phase));
         lost.unwrap_or_else(|| "no block holds both".into())

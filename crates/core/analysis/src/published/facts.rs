@@ -50,12 +50,9 @@ impl Fact {
     /// The numbers that would have been printed like this one: it, give or take half of its last digit.
     pub fn rounded_from(&self) -> Option<(f64, f64)> {
         let value = self.value()?;
-        let half = 0.5 * 10f64.powi(-(self.decimals() as i32));
+        let decimals = self.printed.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let half = 0.5 * 10f64.powi(-(decimals as i32));
         Some(((value - half).max(0.0), value + half))
-    }
-
-    pub fn decimals(&self) -> usize {
-        self.printed.split_once('.').map_or(0, |(_, digits)| digits.len())
     }
 
     /// Cold or hot, where the table's part says it.
@@ -70,16 +67,6 @@ impl Fact {
     /// Whether the source derived it from the other rows of its table.
     pub fn is_summary(&self) -> bool {
         self.label == GEOMETRIC_MEAN || self.label == MAX_RATIO
-    }
-
-    pub fn value_ns(&self) -> Option<f64> {
-        let factor = match self.unit.as_str() {
-            "us" => 1e3,
-            "ms" => 1e6,
-            "s" => 1e9,
-            _ => return None,
-        };
-        Some(self.value()? * factor)
     }
 }
 
@@ -104,7 +91,7 @@ mod tests {
     #[test]
     fn a_printed_number_stands_for_all_that_round_to_it() {
         let ratio = fact("1,write,high-impact,,a,ext4,ratio,1.10,");
-        assert_eq!((ratio.value(), ratio.decimals()), (Some(1.1), 2));
+        assert_eq!(ratio.value(), Some(1.1));
         let (low, high) = ratio.rounded_from().expect("printed");
         assert!((low - 1.095).abs() < 1e-12 && (high - 1.105).abs() < 1e-12);
         let zero = fact("1,write,high-impact,,a,ext4,ratio,0.0,");
@@ -112,12 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn heat_and_units_are_read() {
+    fn heat_and_values_are_read() {
         let cold = fact("64,read,cold,,\"mmap, random read 4k\",xfs,latency_max,9545,ms");
-        assert_eq!((cold.heat(), cold.value_ns()), (Some(Heat::Cold), Some(9.545e9)));
+        assert_eq!((cold.heat(), cold.value()), (Some(Heat::Cold), Some(9545.0)));
         assert_eq!(cold.label, "mmap, random read 4k");
         let none = fact("1,bonnie,one file,,seeks,hpfs,latency_max,,");
-        assert_eq!((none.value(), none.value_ns()), (None, None));
+        assert_eq!(none.value(), None);
     }
 
     #[test]

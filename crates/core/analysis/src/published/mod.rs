@@ -1,12 +1,10 @@
 //! Every number stands as its source printed it, in a CSV file beside this one whose first
-//! lines name the source. [`means`] recomputes what the sources derived from them; [`beside`]
-//! puts a run's figures next to them. Nothing here is a measurement of pickfs, and nothing of
+//! lines name the source. [`beside`] puts a run's figures next to them. Nothing here is a measurement of pickfs, and nothing of
 //! it enters a verdict.
 
 pub mod beside;
 pub mod bonnie;
 pub mod facts;
-pub mod means;
 pub mod table;
 pub mod word;
 

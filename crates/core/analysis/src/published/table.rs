@@ -91,11 +91,6 @@ impl Published {
         self.row(processes, label, heat, fs).find(|fact| fact.statistic == statistic)?.value()
     }
 
-    /// The published ratio of a file system: its reference's rate divided by its own.
-    pub fn ratio(&self, processes: u32, label: &str, heat: Option<Heat>, fs: &str) -> Option<f64> {
-        self.number((processes, label, heat), fs, Statistic::Ratio)
-    }
-
     pub fn failed(&self, processes: u32, label: &str, heat: Option<Heat>, fs: &str) -> bool {
         self.row(processes, label, heat, fs).any(|fact| fact.statistic == Statistic::Failed)
     }
@@ -114,6 +109,10 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        published::facts::{GEOMETRIC_MEAN, MAX_RATIO},
+        summary::geometric_mean,
+    };
     use std::collections::BTreeSet;
 
     fn rows(name: &str) -> usize {
@@ -140,16 +139,16 @@ mod tests {
 
     #[test]
     fn numbers_stand_where_the_articles_print_them() {
+        let ratio = |table: &Published, label, heat, fs| {
+            table.number((64, label, heat), fs, Statistic::Ratio)
+        };
         let rhel = find("kx-2025-rhel9").expect("built in");
         let at = (64, "add attribute", None);
         assert_eq!(rhel.number(at, "ext4", Statistic::Rate), Some(1876.0));
-        assert_eq!(rhel.ratio(64, "sequential read binary", Some(Heat::Cold), "ext4"), Some(19.37));
-        assert_eq!(rhel.ratio(64, "sequential read binary", Some(Heat::Hot), "ext4"), Some(0.96));
+        assert_eq!(ratio(rhel, "sequential read binary", Some(Heat::Cold), "ext4"), Some(19.37));
+        assert_eq!(ratio(rhel, "sequential read binary", Some(Heat::Hot), "ext4"), Some(0.96));
         let ubuntu = find("kx-2025-ubuntu").expect("built in");
-        assert_eq!(
-            ubuntu.ratio(64, "open replace random float large", None, "btrfs"),
-            Some(2262.0)
-        );
+        assert_eq!(ratio(ubuntu, "open replace random float large", None, "btrfs"), Some(2262.0));
         assert_eq!(ubuntu.file_systems(), ["ext4", "btrfs", "f2fs", "zfs"]);
     }
 
@@ -180,5 +179,69 @@ mod tests {
                 assert!(seen.insert(key.clone()), "{name}: {key} stands twice");
             }
         }
+    }
+
+    /// Figures that round to a printed one. A ratio is that of its two rates, too, where both are printed: they have
+    /// more digits.
+    fn rounded_from(table: &Published, fact: &Fact) -> Option<(f64, f64)> {
+        let printed = fact.rounded_from()?;
+        let rate = |fs: &str| {
+            let mut row = table.row(fact.processes, &fact.label, fact.heat(), fs);
+            let is_rate = |other: &&Fact| other.statistic == Statistic::Rate;
+            row.find(|other| is_rate(other) && other.split == fact.split)?.rounded_from()
+        };
+        let both = || Some((rate(table.reference?)?, rate(&fact.file_system)?));
+        Some(match both().filter(|_| fact.statistic == Statistic::Ratio) {
+            Some(((a, b), (c, d))) => ((a / d).max(printed.0), (b / c).min(printed.1)),
+            None => printed,
+        })
+    }
+
+    /// Means and maxima, and those that no figures give that round to the printed rows.
+    fn summaries(table: &Published) -> (usize, Vec<&str>) {
+        let key = |fact: &Fact| {
+            let Fact { processes, table, split, file_system, statistic, .. } = fact.clone();
+            (processes, table, split, file_system, format!("{statistic:?}"))
+        };
+        let follows = |mean: &&Fact| {
+            let own = table.facts.iter().filter(|row| !row.is_summary() && key(row) == key(mean));
+            let rows: Vec<_> = own.filter_map(|row| rounded_from(table, row)).collect();
+            let over = |of: fn(&(f64, f64)) -> f64| {
+                let values: Vec<f64> = rows.iter().map(of).collect();
+                match mean.label.as_str() {
+                    MAX_RATIO => values.into_iter().fold(0.0, f64::max),
+                    // A row that is printed as zero bounds the mean from above alone.
+                    _ => geometric_mean(&values).unwrap_or(0.0),
+                }
+            };
+            let (from, to) = mean.rounded_from().expect("printed");
+            over(|row| row.1) >= from && over(|row| row.0) <= to
+        };
+        let all: Vec<&Fact> = table.facts.iter().filter(|fact| fact.is_summary()).collect();
+        let wrong = all.iter().filter(|mean| !follows(mean)).map(|mean| mean.printed.as_str());
+        (all.len(), wrong.collect())
+    }
+
+    /// 8 tables x 3 columns x 2 summaries in Test 1, 8 x 4 x 2 in Test 2. The articles took their means of figures with
+    /// more digits than they print.
+    #[test]
+    fn every_printed_mean_and_maximum_follows_from_the_printed_rows() {
+        for (name, printed) in [("kx-2025-rhel9", 48), ("kx-2025-ubuntu", 64)] {
+            assert_eq!(summaries(find(name).expect("built in")), (printed, vec![]), "{name}");
+        }
+        let mut table = find("kx-2025-rhel9").expect("built in").clone();
+        let mean = |fact: &&mut Fact| fact.label == GEOMETRIC_MEAN && fact.printed == "2.65";
+        table.facts.iter_mut().find(mean).expect("printed").printed = "2.60".into();
+        assert_eq!(summaries(&table).1, ["2.60"]);
+    }
+
+    #[test]
+    fn every_printed_ratio_of_test_1_follows_from_its_two_rates() {
+        let table = find("kx-2025-rhel9").expect("built in");
+        let rows =
+            table.facts.iter().filter(|f| !f.is_summary() && f.statistic == Statistic::Ratio);
+        let ranges: Vec<_> = rows.filter_map(|fact| rounded_from(table, fact)).collect();
+        assert!(ranges.iter().all(|(low, high)| low <= high));
+        assert_eq!(ranges.len(), 108);
     }
 }

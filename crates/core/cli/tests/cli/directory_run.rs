@@ -237,7 +237,7 @@ fn events_are_lines_of_json_in_the_past_tense() {
     let lines: Vec<Value> =
         said.out.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     let (findings, events) = lines.split_last().unwrap();
-    assert!(findings.get("answers").is_some(), "{findings}");
+    assert!(findings.get("panels").is_some(), "{findings}");
     let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
     let known = typed(
         "run-started preparing trial-started trial-progress trial-finished noticed run-finished",
