@@ -1,6 +1,6 @@
 use pickfs_record::{
     RunRecord,
-    finding::{Claim, NotYet, Panel},
+    finding::{NotYet, Panel},
     plan::View,
 };
 
@@ -9,7 +9,6 @@ use crate::{doubts::doubts, wording};
 pub fn open_questions(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
     let mut open: Vec<NotYet> = Vec::new();
     open.extend(references(run, panels));
-    open.extend(primary_quantiles(panels));
     open.extend(periods(run));
     open.extend(tails(panels));
     open.extend(unread_disk(run));
@@ -39,28 +38,6 @@ fn references(run: &RunRecord, panels: &[Panel]) -> Vec<NotYet> {
 
 fn place(title: &str) -> String {
     if title.is_empty() { String::new() } else { format!(" ({title})") }
-}
-
-fn primary_quantiles(panels: &[Panel]) -> Vec<NotYet> {
-    let mut open: Vec<NotYet> = Vec::new();
-    for panel in panels {
-        for comparison in panel.comparisons.iter().filter(|comparison| comparison.primary) {
-            let carried = |label: &str| {
-                let row = panel.rows.iter().find(|row| row.label == label);
-                row.is_none_or(|row| crate::summary::is_carried(&row.ops, &comparison.metric))
-            };
-            if comparison.claim == Claim::Open
-                && !(carried(&comparison.reference) && carried(&comparison.other))
-            {
-                let metric = wording::metric_name(&comparison.metric);
-                open.push(NotYet {
-                    what: format!("{metric} of {}{}", comparison.other, place(&panel.title)),
-                    why: "fewer than ten episodes over three trials carry it".into(),
-                });
-            }
-        }
-    }
-    open
 }
 
 fn periods(run: &RunRecord) -> Option<NotYet> {

@@ -1,10 +1,10 @@
 //! Nothing is estimated here: trials are summed.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
 
 use pickfs_record::{
     Cell, CellId, Outcome, RunRecord, StallRecord,
-    stall::{CauseRow, CauseWords, OpStalls, OpenLap, ProbeTier, SampledIn, StallCounts},
+    stall::{CauseRow, CauseWords, OpStalls, OpenLap, ProbeTier, StallCounts},
 };
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -75,11 +75,8 @@ pub fn stall_tables(run: &RunRecord) -> Vec<StallTable> {
 
 pub fn table_of(subject: &str, record: &StallRecord, began_ns: u64) -> StallTable {
     let mut table = StallTable { subject: subject.into(), ..StallTable::default() };
-    let mut sums = Sums::default();
-    sums.add(record, &Origin { trial: 0, began_ns });
-    note(&mut table, record);
-    table.ops = sums.finish();
-    table
+    table.add(record, 0, began_ns);
+    table.finished()
 }
 
 fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
@@ -89,7 +86,6 @@ fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
     };
     let cell_id = Some(cell.id.clone());
     let mut table = StallTable { subject, cell: cell_id, ..StallTable::default() };
-    let mut sums = Sums::default();
     for trial in run.trials.iter().filter(|trial| trial.cell == cell.id) {
         let Some(record) = &trial.stalls else { continue };
         if trial.outcome != Outcome::Finished {
@@ -97,85 +93,73 @@ fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
         }
         table.trials += 1;
         let began_ns = trial.load.as_ref().map_or(0, |load| load.began_ns);
-        sums.add(record, &Origin { trial: trial.number, began_ns });
-        note(&mut table, record);
+        table.add(record, trial.number, began_ns);
         for op in &trial.ops {
-            *sums.laps_all.entry(op.op.clone()).or_default() += op.service.count;
+            table.op(&op.op).laps_all += op.service.count;
         }
     }
-    table.ops = sums.finish();
-    (table.trials > 0).then_some(table)
+    (table.trials > 0).then(|| table.finished())
 }
 
-fn note(table: &mut StallTable, record: &StallRecord) {
-    table.above_ns = record.above_ns;
-    let (sum, one) = (&mut table.counts, &record.counts);
-    sum.events += one.events;
-    sum.events_lost += one.events_lost;
-    sum.laps_missed += one.laps_missed;
-    sum.laps_unwatched += one.laps_unwatched;
-    sum.threads += one.threads;
-    sum.run_delay_ns += one.run_delay_ns;
-    sum.samples += one.samples;
-    sum.context_events += one.context_events;
-    sum.context_lost += one.context_lost;
-    table.tier = match (table.tier, record.tier) {
-        (Some(ProbeTier::Switches), _) | (_, ProbeTier::Switches) => Some(ProbeTier::Switches),
-        _ => Some(ProbeTier::Scheduler),
-    };
-    add_new(&mut table.channels, &record.channels);
-    add_new(&mut table.missing, &record.missing);
+impl StallTable {
+    fn add(&mut self, record: &StallRecord, trial: u32, began_ns: u64) {
+        self.above_ns = record.above_ns;
+        let (sum, one) = (&mut self.counts, &record.counts);
+        sum.events += one.events;
+        sum.events_lost += one.events_lost;
+        sum.laps_missed += one.laps_missed;
+        sum.laps_unwatched += one.laps_unwatched;
+        sum.threads += one.threads;
+        sum.run_delay_ns += one.run_delay_ns;
+        sum.samples += one.samples;
+        sum.context_events += one.context_events;
+        sum.context_lost += one.context_lost;
+        self.tier = match (self.tier, record.tier) {
+            (Some(ProbeTier::Switches), _) | (_, ProbeTier::Switches) => Some(ProbeTier::Switches),
+            _ => Some(ProbeTier::Scheduler),
+        };
+        add_new(&mut self.channels, &record.channels);
+        add_new(&mut self.missing, &record.missing);
+        for op in &record.ops {
+            self.op(&op.op).add(op, record);
+            self.op(&op.op).worst.extend(op.worst.iter().map(|lap| WorstLap {
+                trial,
+                at_ns: lap.start_ns.saturating_sub(began_ns),
+                lap: lap.clone(),
+            }));
+        }
+    }
+
+    fn op(&mut self, op: &str) -> &mut OpTable {
+        let new = || OpTable { op: op.into(), ..OpTable::default() };
+        found_or(&mut self.ops, |known| known.op == op, new)
+    }
+
+    fn finished(mut self) -> StallTable {
+        self.ops.retain(|op| op.sums.laps > 0);
+        self.ops.iter_mut().for_each(OpTable::finish);
+        self.ops.sort_by_key(|op| (Reverse(op.sums.total_ns), op.op.clone()));
+        self
+    }
 }
 
 fn add_new(known: &mut Vec<String>, texts: &[String]) {
     for text in texts {
-        if !known.contains(text) {
-            known.push(text.clone());
-        }
+        found_or(known, |known| known == text, || text.clone());
     }
 }
 
-struct Origin {
-    trial: u32,
-    began_ns: u64,
+fn found_or<T>(all: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+    let at = all.iter().position(is_it).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    });
+    &mut all[at]
 }
 
-#[derive(Default)]
-struct Sums {
-    ops: BTreeMap<String, OpSums>,
-    laps_all: HashMap<String, u64>,
-}
-
-#[derive(Default)]
-struct OpSums {
-    table: OpTable,
-    rows: HashMap<(String, String), CauseRow>,
-    causes: HashMap<String, (CauseWords, u64, Vec<String>, Vec<String>)>,
-    samples: BTreeMap<String, SampleLine>,
-}
-
-impl Sums {
-    fn add(&mut self, record: &StallRecord, origin: &Origin) {
-        for op in &record.ops {
-            self.ops.entry(op.op.clone()).or_default().add(op, record, origin);
-        }
-    }
-
-    fn finish(self) -> Vec<OpTable> {
-        let laps_all = self.laps_all;
-        let each = self.ops.into_iter().map(|(op, sums)| {
-            let laps_all = laps_all.get(&op).copied().unwrap_or(0);
-            OpTable { laps_all, ..sums.finish(op) }
-        });
-        let mut tables: Vec<OpTable> = each.collect();
-        tables.sort_by_key(|table| std::cmp::Reverse(table.sums.total_ns));
-        tables
-    }
-}
-
-impl OpSums {
-    fn add(&mut self, op: &OpStalls, record: &StallRecord, origin: &Origin) {
-        let sums = &mut self.table.sums;
+impl OpTable {
+    fn add(&mut self, op: &OpStalls, record: &StallRecord) {
+        let sums = &mut self.sums;
         sums.laps += op.laps;
         sums.total_ns += op.total_ns;
         sums.on_cpu_ns += op.on_cpu_ns;
@@ -183,73 +167,57 @@ impl OpSums {
         sums.cpu_wait_ns += op.cpu_wait_ns;
         sums.unexplained_ns += op.unexplained_ns;
         op.causes.iter().for_each(|row| self.row(row, record));
-        op.samples.iter().for_each(|row| self.sampled(row, record));
-        self.table.worst.extend(op.worst.iter().map(|lap| WorstLap {
-            trial: origin.trial,
-            at_ns: lap.start_ns.saturating_sub(origin.began_ns),
-            lap: lap.clone(),
-        }));
-    }
-
-    fn sampled(&mut self, row: &SampledIn, record: &StallRecord) {
-        let line = self.samples.entry(row.function.clone()).or_insert_with(|| SampleLine {
-            function: row.function.clone(),
-            stack: record.stack(row.stack).to_vec(),
-            ..SampleLine::default()
-        });
-        line.samples += row.samples;
-    }
-
-    fn row(&mut self, row: &CauseRow, record: &StallRecord) {
-        let key = (row.cause.clone(), row.who.clone());
-        let (cause, who) = key.clone();
-        let blank = || CauseRow { cause, who, ..CauseRow::default() };
-        join(self.rows.entry(key).or_insert_with(blank), row);
-        let unknown = || CauseWords {
-            cause: row.cause.clone(),
-            title: row.cause.clone(),
-            advice: String::new(),
-        };
-        let words = || record.words(&row.cause).cloned().unwrap_or_else(unknown);
-        let known = self.causes.entry(row.cause.clone());
-        let (_, longest_ns, stack, waker_stack) =
-            known.or_insert_with(|| (words(), 0, Vec::new(), Vec::new()));
-        if row.max_ns >= *longest_ns {
-            *longest_ns = row.max_ns;
-            *stack = record.stack(row.stack).to_vec();
-            *waker_stack = record.stack(row.waker_stack).to_vec();
+        for row in &op.samples {
+            let new = || SampleLine {
+                function: row.function.clone(),
+                stack: record.stack(row.stack).to_vec(),
+                ..SampleLine::default()
+            };
+            let line = found_or(&mut self.samples, |line| line.function == row.function, new);
+            line.samples += row.samples;
         }
     }
 
-    fn finish(self, op: String) -> OpTable {
-        let OpSums { mut table, rows, causes, samples } = self;
-        table.samples = shares_of(samples.into_values().collect());
-        let total_ns = table.sums.total_ns.max(1) as f64;
-        let mut by_cause: HashMap<String, Vec<CauseRow>> = HashMap::new();
-        rows.into_values().for_each(|row| by_cause.entry(row.cause.clone()).or_default().push(row));
-        let lines = causes.into_iter().map(|(cause, (words, _, stack, waker_stack))| {
-            let mut by = by_cause.remove(&cause).unwrap_or_default();
-            by.sort_by_key(|row| (std::cmp::Reverse(row.total_ns), row.who.clone()));
-            let mut sum = CauseRow { cause, ..CauseRow::default() };
-            by.iter().for_each(|row| join(&mut sum, row));
-            let share = sum.total_ns as f64 / total_ns;
-            CauseLine { words, sum, share, by, stack, waker_stack }
-        });
-        table.causes = lines.collect();
-        let order =
-            |line: &CauseLine| (std::cmp::Reverse(line.sum.total_ns), line.words.cause.clone());
-        table.causes.sort_by_key(order);
-        table.worst.sort_by_key(|worst| std::cmp::Reverse(worst.lap.end_ns - worst.lap.start_ns));
-        table.worst.truncate(WORST_MAX);
-        OpTable { op, ..table }
+    fn row(&mut self, row: &CauseRow, record: &StallRecord) {
+        let (cause, who) = (row.cause.clone(), row.who.clone());
+        let unknown =
+            || CauseWords { cause: cause.clone(), title: cause.clone(), advice: String::new() };
+        let line = found_or(
+            &mut self.causes,
+            |line| line.words.cause == row.cause,
+            || CauseLine {
+                words: record.words(&row.cause).cloned().unwrap_or_else(unknown),
+                sum: CauseRow { cause: cause.clone(), ..CauseRow::default() },
+                share: 0.0,
+                by: Vec::new(),
+                stack: Vec::new(),
+                waker_stack: Vec::new(),
+            },
+        );
+        if row.max_ns >= line.sum.max_ns {
+            line.stack = record.stack(row.stack).to_vec();
+            line.waker_stack = record.stack(row.waker_stack).to_vec();
+        }
+        join(&mut line.sum, row);
+        let new = || CauseRow { cause: cause.clone(), who, ..CauseRow::default() };
+        join(found_or(&mut line.by, |own| own.who == row.who, new), row);
     }
-}
 
-fn shares_of(mut lines: Vec<SampleLine>) -> Vec<SampleLine> {
-    let all: u64 = lines.iter().map(|line| line.samples).sum();
-    lines.iter_mut().for_each(|line| line.share = line.samples as f64 / all.max(1) as f64);
-    lines.sort_by_key(|line| (std::cmp::Reverse(line.samples), line.function.clone()));
-    lines
+    fn finish(&mut self) {
+        let total_ns = self.sums.total_ns.max(1) as f64;
+        for line in &mut self.causes {
+            line.by.sort_by_key(|row| (Reverse(row.total_ns), row.who.clone()));
+            line.share = line.sum.total_ns as f64 / total_ns;
+        }
+        self.causes.sort_by_key(|line| (Reverse(line.sum.total_ns), line.words.cause.clone()));
+        let all: u64 = self.samples.iter().map(|line| line.samples).sum();
+        for line in &mut self.samples {
+            line.share = line.samples as f64 / all.max(1) as f64;
+        }
+        self.samples.sort_by_key(|line| (Reverse(line.samples), line.function.clone()));
+        self.worst.sort_by_key(|worst| Reverse(worst.lap.length_ns()));
+        self.worst.truncate(WORST_MAX);
+    }
 }
 
 /// Laps in which several holders occur count once for each of them.
@@ -262,6 +230,8 @@ fn join(sum: &mut CauseRow, row: &CauseRow) {
 
 #[cfg(test)]
 mod tests {
+    use pickfs_record::stall::SampledIn;
+
     use super::*;
 
     fn row(cause: &str, who: &str, total_ns: u64, max_ns: u64, stack: u32) -> CauseRow {
@@ -297,10 +267,10 @@ mod tests {
     fn holders_of_a_cause_are_summed_and_the_longest_gives_the_stack() {
         let first = record(vec![row("a", "r1", 700, 90, 0), row("b", "", 100, 50, 0)], "first");
         let second = record(vec![row("a", "r2", 200, 95, 0)], "second");
-        let mut sums = Sums::default();
-        sums.add(&first, &Origin { trial: 1, began_ns: 1_000 });
-        sums.add(&second, &Origin { trial: 2, began_ns: 0 });
-        let op = sums.finish().remove(0);
+        let mut table = StallTable::default();
+        table.add(&first, 1, 1_000);
+        table.add(&second, 2, 0);
+        let op = table.finished().ops.remove(0);
         assert_eq!((op.sums.laps, op.sums.total_ns), (8, 1_000));
         let line = &op.causes[0];
         assert_eq!((line.words.title.as_str(), line.sum.total_ns, line.sum.times), ("A", 900, 6));
@@ -323,12 +293,10 @@ mod tests {
         first.ops[0].samples = vec![sampled("copy", 6), sampled("hash", 1)];
         let mut second = StallRecord { tier: ProbeTier::Switches, ..first.clone() };
         second.ops[0].samples = vec![sampled("hash", 3)];
-        let (mut table, mut sums) = (StallTable::default(), Sums::default());
-        for record in [&first, &second] {
-            sums.add(record, &Origin { trial: 1, began_ns: 0 });
-            note(&mut table, record);
-        }
-        let samples = sums.finish().remove(0).samples;
+        let mut table = StallTable::default();
+        [&first, &second].iter().for_each(|record| table.add(record, 1, 0));
+        let table = table.finished();
+        let samples = &table.ops[0].samples;
         assert_eq!((samples[0].function.as_str(), samples[0].samples), ("copy", 6));
         assert_eq!((samples[1].samples, samples[1].share), (4, 0.4));
         assert_eq!(samples[1].stack, ["first"]);

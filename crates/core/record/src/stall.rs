@@ -187,6 +187,10 @@ pub struct OpenLap {
 }
 
 impl OpenLap {
+    pub fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
     /// The part that most of the lap's time went into, by cause and holder: cause, holder, time.
     pub fn leading(&self) -> Option<(&str, &str, u64)> {
         let sum = |cause: &str, who: &str| -> u64 {

@@ -24,8 +24,11 @@ fn kinds(flags: &[Flag]) -> String {
     flags.iter().map(|flag| flag.kind.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Columns with what stands in them; a trial knows its cell.
-const TRIAL: [(&str, fn(Option<&Cell>, &TrialRecord) -> String); 11] = [
+/// A name, and what stands under it.
+type TrialColumn = (&'static str, fn(Option<&Cell>, &TrialRecord) -> String);
+type PhaseColumn = (&'static str, fn(&TrialRecord, &PhaseRecord) -> String);
+
+const TRIAL: [TrialColumn; 11] = [
     ("backing", |_, trial| trial.backing.to_string()),
     ("durability", |cell, _| or_empty(cell.map(|cell| cell.durability))),
     ("outcome", |_, trial| outcome_text(&trial.outcome)),
@@ -123,7 +126,7 @@ fn lap_fields(laps: &Times) -> Vec<String> {
     fields
 }
 
-const PHASE: [(&str, fn(&TrialRecord, &PhaseRecord) -> String); 24] = [
+const PHASE: [PhaseColumn; 24] = [
     ("phase", |_, phase| phase.phase.clone()),
     ("label", |_, phase| phase.label.clone()),
     ("suite", |_, phase| phase.suite.clone()),

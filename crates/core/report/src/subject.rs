@@ -194,10 +194,6 @@ fn figure_of(row: &Row, metric: &Metric) -> Option<Spread> {
     metric.ops().find_map(|name| figure(row, name))
 }
 
-pub fn operation<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord> {
-    metric.ops().find_map(|name| trial.op(name))
-}
-
 /// Of which seconds and slow operations are kept: the operation itself, without its share of the final sync.
 pub fn timed_op(op: &str) -> &str {
     op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(op)
@@ -212,26 +208,14 @@ fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
     metric.ops().any(|name| trial.phase(name).is_some()) || trial.ops.len() > 1
 }
 
-/// The value of a metric in one trial: nanoseconds, or calls per second for rates: those of the
-/// operation, of a loop with one of them the turns.
+/// The value of a metric in one trial: nanoseconds, in the metric's view where it was kept; or calls per second for
+/// rates: those of the operation, of a loop with one of them the turns.
 pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
-    match metric.statistic {
-        Statistic::Rate if has_own_rate(trial, metric) => return metric_value(trial, metric),
-        Statistic::Rate => return rate_held(trial),
-        Statistic::Figure(_) => {
-            return metric.ops().find_map(|name| trial.figures.get(name).copied());
-        }
-        _ => {}
+    if metric.statistic == Statistic::Rate && !has_own_rate(trial, metric) {
+        return rate_held(trial);
     }
-    let op = operation(trial, metric)?;
-    let laps = op.view(metric.view).unwrap_or(&op.service);
-    match metric.statistic {
-        Statistic::Quantile(q) => laps.quantile(q).map(|row| row.value_ns as f64),
-        Statistic::Sd => Some(laps.sd_ns),
-        Statistic::Min => Some(laps.min_ns as f64),
-        Statistic::Max => Some(laps.max_ns as f64),
-        Statistic::Mean | Statistic::Rate | Statistic::Figure(_) => Some(laps.mean_ns),
-    }
+    let service = || Metric { view: View::Service, ..metric.clone() };
+    metric_value(trial, metric).or_else(|| metric_value(trial, &service()))
 }
 
 /// One colour per file system, the same in every run: the plainest candidate of a file system has it, other candidates
@@ -311,7 +295,7 @@ mod tests {
         let paid = format!("append{WITH_FINAL_SYNC}");
         let metric = Metric::new(&paid, Statistic::Mean);
         assert_eq!(timed(&trial, &metric).map(|op| op.op.as_str()), Some("append"));
-        assert!(operation(&trial, &metric).is_none(), "its row is another");
+        assert!(trial.op(&paid).is_none(), "its row is another");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The causes of the slowest operations, beside their spikes in charts over time; only where a run was explained.
 
-use pickfs_record::{CellId, quantity::duration_text};
+use pickfs_record::CellId;
 
 use super::{
     Anchor, Canvas, Form, Ink, Shape,
@@ -9,9 +9,8 @@ use super::{
 };
 use crate::{
     Subject,
-    stalls::causes::{Causes, leading},
+    stalls::causes::{Causes, told},
     subject::timed_op,
-    wording::percent,
 };
 
 pub struct Mark {
@@ -26,17 +25,9 @@ pub fn worst(subject: &Subject, cell: &CellId, op: &str, most: usize) -> Vec<Mar
     let tables = subject.stalls.iter().filter(|table| table.cell.as_ref() == Some(cell));
     let own = tables.flat_map(|table| &table.ops).filter(|own| own.op == timed_op(op));
     let mark = |worst: &pickfs_analysis::stalls::WorstLap| {
-        let (cause, part_ns) = leading(&worst.lap)?;
-        let (length_ns, cause) =
-            (worst.lap.end_ns.saturating_sub(worst.lap.start_ns), causes.title(cause));
-        let second = worst.at_ns as f64 / 1e9;
-        let share = percent(part_ns as f64 / length_ns.max(1) as f64);
-        let tip = format!(
-            "{} at {second:.3} s of trial {}: {share} % {cause}",
-            duration_text(length_ns as f64),
-            worst.trial
-        );
-        Some(Mark { second, value_ns: length_ns as f64, cause: cause.into(), tip })
+        let (cause, tip) = told(worst, &causes)?;
+        let (second, value_ns) = (worst.at_ns as f64 / 1e9, worst.lap.length_ns() as f64);
+        Some(Mark { second, value_ns, cause: causes.title(cause).into(), tip })
     };
     own.flat_map(|op| op.worst.iter().filter_map(mark).take(most)).collect()
 }

@@ -20,8 +20,22 @@ pub enum ChartKind {
     Noise,
 }
 
+/// In the order of the kinds.
+const NAMES: [&str; 10] = [
+    "slide",
+    "trials",
+    "percentiles",
+    "latency-map",
+    "worst-per-second",
+    "slow-laps",
+    "factors",
+    "axis",
+    "capacity",
+    "noise",
+];
+
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("chart `{name}` not known; use one of {}", ChartKind::names().join(", "))]
+#[error("chart `{name}` not known; use one of {}", NAMES.join(", "))]
 pub struct UnknownChart {
     pub name: String,
 }
@@ -52,22 +66,7 @@ impl ChartKind {
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            ChartKind::Slide => "slide",
-            ChartKind::Trials => "trials",
-            ChartKind::Percentiles => "percentiles",
-            ChartKind::LatencyMap => "latency-map",
-            ChartKind::WorstPerSecond => "worst-per-second",
-            ChartKind::SlowLaps => "slow-laps",
-            ChartKind::Factors => "factors",
-            ChartKind::Axis => "axis",
-            ChartKind::Capacity => "capacity",
-            ChartKind::Noise => "noise",
-        }
-    }
-
-    fn names() -> Vec<&'static str> {
-        ChartKind::ALL.iter().map(|kind| kind.name()).collect()
+        NAMES[self as usize]
     }
 
     pub fn draw(self, subject: &Subject, look: Look) -> Vec<Chart> {

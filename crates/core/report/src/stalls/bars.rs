@@ -41,8 +41,7 @@ pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Sc
 }
 
 fn name(worst: &WorstLap) -> String {
-    let length_ns = worst.lap.end_ns.saturating_sub(worst.lap.start_ns);
-    let length = duration_text(length_ns as f64);
+    let length = duration_text(worst.lap.length_ns() as f64);
     match worst.trial {
         0 => length,
         trial => format!("{length}, trial {trial}"),

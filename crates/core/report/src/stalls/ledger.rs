@@ -280,7 +280,7 @@ fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open:
 /// `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock, by reader`.
 fn title(worst: &WorstLap, causes: &Causes) -> String {
     let lap = &worst.lap;
-    let length_ns = lap.end_ns.saturating_sub(lap.start_ns);
+    let length_ns = lap.length_ns();
     let (cause, who, part_ns) = lap.leading().unwrap_or(("", "", 0));
     let by = if who.is_empty() { String::new() } else { format!(", by {who}") };
     let trial = match worst.trial {

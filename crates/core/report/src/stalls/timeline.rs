@@ -8,13 +8,13 @@ use pickfs_record::{
 };
 
 use super::{
-    causes::{Causes, leading},
+    causes::{Causes, told},
     words::is_many,
 };
 use crate::{
     Subject,
     chart::{Axis, Frame, Look, Rows, Scene, Slot, Unit, worst_of_seconds},
-    wording::{op_name, percent},
+    wording::op_name,
 };
 
 const OPS: usize = 2;
@@ -25,10 +25,6 @@ pub fn draw(subject: &Subject, table: &StallTable, look: Look) -> Vec<Scene> {
     let causes = Causes::of(&subject.stalls);
     let with_laps = table.ops.iter().filter(|op| is_many(op) && !op.worst.is_empty());
     with_laps.take(OPS).map(|op| picture(subject, table, op, &causes, look)).collect()
-}
-
-fn length_ns(worst: &WorstLap) -> u64 {
-    worst.lap.end_ns.saturating_sub(worst.lap.start_ns)
 }
 
 fn picture(
@@ -42,8 +38,9 @@ fn picture(
     let line = line(subject, table, op);
     let seconds = laps.iter().map(|worst| worst.at_ns as f64 / 1e9).chain(line.iter().map(|p| p.0));
     let end = seconds.fold(1.0, f64::max);
-    let values = laps.iter().map(|worst| length_ns(worst) as f64).chain(line.iter().map(|p| p.1));
-    let leaders = laps.iter().filter_map(|worst| Some(leading(&worst.lap)?.0));
+    let values =
+        laps.iter().map(|worst| worst.lap.length_ns() as f64).chain(line.iter().map(|p| p.1));
+    let leaders = laps.iter().filter_map(|worst| Some(told(worst, causes)?.0));
     let mut legend = causes.legend(leaders);
     if !line.is_empty() {
         legend.push((WORST.into(), Slot::Floor(1)));
@@ -65,16 +62,8 @@ fn picture(
         canvas.line(WORST, slot, slot.dash(), &line);
     }
     for worst in laps {
-        let Some((cause, part_ns)) = leading(&worst.lap) else { continue };
-        let at = (worst.at_ns as f64 / 1e9, length_ns(worst) as f64);
-        let share = percent(part_ns as f64 / length_ns(worst).max(1) as f64);
-        let tip = format!(
-            "{} at {:.3} s of trial {}: {share} % {}",
-            duration_text(at.1),
-            at.0,
-            worst.trial,
-            causes.title(cause)
-        );
+        let Some((cause, tip)) = told(worst, causes) else { continue };
+        let at = (worst.at_ns as f64 / 1e9, worst.lap.length_ns() as f64);
         canvas.marker(causes.series(cause), causes.slot(cause), at, false, tip);
     }
     canvas.scene
