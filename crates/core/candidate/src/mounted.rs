@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use pickfs_record::record::ImageRecord;
 use pickfs_record::{BackingKind, Durability, Environment, Step, StepRecord};
@@ -13,11 +13,13 @@ use crate::scratch::Scratch;
 #[derive(Debug)]
 pub struct Mounted<'scratch> {
     pub(crate) scratch: &'scratch mut Scratch,
-    pub(crate) directory: PathBuf,
-    pub(crate) environment: Environment,
-    pub(crate) backing: BackingKind,
-    pub(crate) image: Option<ImageRecord>,
-    pub(crate) promise: Promise,
+    pub directory: PathBuf,
+    /// `mount.driver`, `mount.options`, `mount.block_size_bytes`, `device.*`, `host.*`.
+    pub environment: Environment,
+    pub backing: BackingKind,
+    /// When it was mounted; `None` without an image.
+    pub image: Option<ImageRecord>,
+    pub promise: Promise,
     pub(crate) cool: Vec<Step>,
     pub(crate) anew: Vec<Step>,
     pub(crate) end: Vec<Step>,
@@ -32,28 +34,6 @@ pub struct Promise {
 }
 
 impl Mounted<'_> {
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// `mount.driver`, `mount.options`, `mount.block_size_bytes`, `device.*`, `host.*`.
-    pub fn environment(&self) -> &Environment {
-        &self.environment
-    }
-
-    pub fn backing(&self) -> BackingKind {
-        self.backing
-    }
-
-    /// When it was mounted; `None` without an image.
-    pub fn image(&self) -> Option<ImageRecord> {
-        self.image
-    }
-
-    pub fn promise(&self) -> &Promise {
-        &self.promise
-    }
-
     /// Its own caches (a pool is exported and imported again; what a program serves through FUSE,
     /// and ext3 and ext4, whose journal holds metadata, are unmounted and mounted again), and with
     /// `drop_caches` the kernel's, which is machine-wide and needs the user's consent. Nothing of

@@ -121,7 +121,7 @@ fn every_verified_file_system() {
         }
         let mut log = Vec::new();
         let mut mounted = make(&mut scratch, name, &at, &mut log);
-        let facts = mounted.environment().clone();
+        let facts = mounted.environment.clone();
         assert_eq!(facts.get("mount.driver"), Some(driver), "{name}");
         let options = facts.get("mount.options").unwrap();
         assert!(!options.split(',').any(|o| o.starts_with("discard")), "{name}: {options}");
@@ -129,23 +129,23 @@ fn every_verified_file_system() {
         let block = facts.get("mount.block_size_bytes");
         let own_size = ["zfs-fuse", "exfat-fuse"].contains(&name);
         assert!(block == Some("4096") || own_size, "{name}: {block:?}");
-        let image = mounted.image();
+        let image = mounted.image;
         if ["tmpfs", "ramfs"].contains(&name) {
-            assert_eq!(mounted.backing(), BackingKind::Memory);
-            assert_eq!(mounted.promise().durability, Durability::ProcessCrash);
+            assert_eq!(mounted.backing, BackingKind::Memory);
+            assert_eq!(mounted.promise.durability, Durability::ProcessCrash);
             assert_eq!(image, None);
         } else {
-            assert_eq!(mounted.backing(), BackingKind::LoopImage);
+            assert_eq!(mounted.backing, BackingKind::LoopImage);
             let image = image.unwrap();
             assert!(image.direct_io, "{name}");
             assert_eq!(image.holes_before_bytes, 0, "{name}");
             assert!(facts.get("device.rotational").is_some(), "{name}");
             assert!(facts.get("host.fs_type").is_some(), "{name}");
         }
-        write_and_read_back(mounted.directory());
+        write_and_read_back(&mounted.directory);
         let again = mounted.mount_again(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(again, mounted.backing() == BackingKind::LoopImage, "{name}");
-        let kept = fs::metadata(mounted.directory().join("bytes")).map(|facts| facts.len());
+        assert_eq!(again, mounted.backing == BackingKind::LoopImage, "{name}");
+        let kept = fs::metadata(mounted.directory.join("bytes")).map(|facts| facts.len());
         assert_eq!(kept.ok(), Some(3_000_000), "{name}");
         let image = mounted.unmount(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(image.map_or(0, |image| image.holes_after_bytes), 0, "{name}");
@@ -165,7 +165,7 @@ fn mkfs_unwrites_and_repair_mends() {
             continue;
         }
         let mounted = make(&mut scratch, name, &run_dir.join("mnt"), &mut Vec::new());
-        let image = mounted.image().unwrap();
+        let image = mounted.image.unwrap();
         assert!(image.repaired_bytes >= 1 << 20, "{name}: {image:?}");
         assert_eq!(image.holes_before_bytes, 0, "{name}");
         mounted.unmount(&mut Vec::new()).unwrap();
@@ -177,13 +177,13 @@ fn options_are_in_force() {
     let mut scratch = scratch(&run_dir);
     let candidate = "ext4:noatime,barrier=0;mkfs=-O ^has_journal -b 1024";
     let mounted = make(&mut scratch, candidate, &run_dir.join("mnt"), &mut Vec::new());
-    let options = mounted.environment().get("mount.options").unwrap().to_string();
+    let options = mounted.environment.get("mount.options").unwrap().to_string();
     assert!(options.contains("noatime") && options.contains("nobarrier"), "{options}");
-    assert_eq!(mounted.environment().get("mount.block_size_bytes"), Some("1024"));
-    assert_eq!(mounted.promise().durability, Durability::KernelCrash);
+    assert_eq!(mounted.environment.get("mount.block_size_bytes"), Some("1024"));
+    assert_eq!(mounted.promise.durability, Durability::KernelCrash);
     mounted.unmount(&mut Vec::new()).unwrap();
     let btrfs = make(&mut scratch, "btrfs:discard=async", &run_dir.join("mnt"), &mut Vec::new());
-    let options = btrfs.environment().get("mount.options").unwrap().to_string();
+    let options = btrfs.environment.get("mount.options").unwrap().to_string();
     assert!(options.contains("discard=async"), "{options}");
 }
 
@@ -195,9 +195,9 @@ fn a_ram_image_says_so() {
     let probe = scratch.raw_probe(0.1).unwrap();
     assert!(probe.count > 0);
     let mounted = make(&mut scratch, "xfs", &run_dir.join("mnt"), &mut Vec::new());
-    assert_eq!(mounted.backing(), BackingKind::RamImage);
-    assert_eq!(mounted.promise().durability, Durability::ProcessCrash);
-    assert_eq!(mounted.image().unwrap().holes_before_bytes, 0);
+    assert_eq!(mounted.backing, BackingKind::RamImage);
+    assert_eq!(mounted.promise.durability, Durability::ProcessCrash);
+    assert_eq!(mounted.image.unwrap().holes_before_bytes, 0);
     mounted.unmount(&mut Vec::new()).unwrap();
     scratch.remove().unwrap();
     assert_eq!(before, Leftovers::now(&run_dir));
@@ -287,11 +287,11 @@ fn a_named_device_carries_all() {
             }
             let mut log = Vec::new();
             let mounted = make(&mut scratch, name, &run_dir.join("mnt"), &mut log);
-            assert_eq!(mounted.backing(), BackingKind::Disk);
-            assert_eq!(mounted.image(), None);
-            let facts = mounted.environment();
+            assert_eq!(mounted.backing, BackingKind::Disk);
+            assert_eq!(mounted.image, None);
+            let facts = &mounted.environment;
             assert_eq!(facts.get("device.write_cache"), Some("write through"), "{name}");
-            write_and_read_back(mounted.directory());
+            write_and_read_back(&mounted.directory);
             mounted.unmount(&mut log).unwrap_or_else(|error| panic!("{name}: {error}"));
             let guard = |record: &&StepRecord| record.step.action.to_string().contains("interlock");
             assert!(log.iter().filter(guard).count() >= 3, "{name}");
@@ -307,12 +307,12 @@ fn a_directory_is_used_as_it_is() {
     let backing = BackingSpec::directory(directory.clone());
     let mut scratch = Scratch::prepare(&backing, &directory, &mut |_| {}).unwrap();
     let mounted = make(&mut scratch, "dir", Path::new("/nowhere"), &mut Vec::new());
-    assert_eq!(mounted.backing(), BackingKind::Directory);
-    assert!(mounted.directory().starts_with(&directory));
+    assert_eq!(mounted.backing, BackingKind::Directory);
+    assert!(mounted.directory.starts_with(&directory));
     for key in ["mount.driver", "directory.fill_share", "directory.free_extents"] {
-        assert!(mounted.environment().get(key).is_some(), "{key}");
+        assert!(mounted.environment.get(key).is_some(), "{key}");
     }
-    write_and_read_back(mounted.directory());
+    write_and_read_back(&mounted.directory);
     mounted.unmount(&mut Vec::new()).unwrap();
     let names: Vec<_> =
         fs::read_dir(&directory).unwrap().flatten().map(|e| e.file_name()).collect();
@@ -329,7 +329,7 @@ fn the_card_and_the_probe() {
     assert!(scratch.raw_probe(0.05).unwrap().p50_ns > 0);
     assert_eq!(scratch.image_state().unwrap().unwrap().holes_before_bytes, 0);
     let mounted = make(&mut scratch, "xfs", &run_dir.join("mnt"), &mut Vec::new());
-    write_and_read_back(mounted.directory());
+    write_and_read_back(&mounted.directory);
     mounted.unmount(&mut Vec::new()).unwrap();
 }
 
@@ -345,7 +345,7 @@ fn a_smaller_size_is_made() {
             continue;
         }
         let mounted = make(&mut scratch, name, &run_dir.join("mnt"), &mut Vec::new());
-        let size: u64 = mounted.environment().get("mount.size_bytes").unwrap().parse().unwrap();
+        let size: u64 = mounted.environment.get("mount.size_bytes").unwrap().parse().unwrap();
         assert!(size <= limit_bytes && size > limit_bytes / 2, "{name}: {size}");
         mounted.unmount(&mut Vec::new()).unwrap();
     }

@@ -51,10 +51,10 @@ fn a_log_device_holds_the_log() {
             let (candidate, mut log) = (name.parse().unwrap(), Vec::new());
             let mut mounted =
                 scratch.make_and_mount(&candidate, &run_dir.join("mnt"), &mut log).unwrap();
-            fs::write(mounted.directory().join("bytes"), [7; 9000]).unwrap();
+            fs::write(mounted.directory.join("bytes"), [7; 9000]).unwrap();
             mounted.mount_again(&mut log).unwrap();
-            assert_eq!(fs::read(mounted.directory().join("bytes")).unwrap(), [7; 9000], "{name}");
-            let options = mounted.environment().get("mount.options").unwrap().to_owned();
+            assert_eq!(fs::read(mounted.directory.join("bytes")).unwrap(), [7; 9000], "{name}");
+            let options = mounted.environment.get("mount.options").unwrap().to_owned();
             mounted.unmount(&mut log).unwrap();
             let guard = format!("[check-interlock] {log_device}");
             let guards = log.iter().filter(|record| record.step.action.to_string() == guard);

@@ -86,8 +86,8 @@ impl Machine {
         let candidate = &order.cell.candidate;
         let under = Under::of(&candidate.fs, scratch.device(), quiet, &plan.backing);
         let mut mounted = scratch.make_and_mount(candidate, mount_point, &mut record.steps)?;
-        record.environment = mounted.environment().clone();
-        record.backing = mounted.backing();
+        record.environment = mounted.environment.clone();
+        record.backing = mounted.backing;
         if plan.backing.directories().len() > 1 {
             record.notes.push(PLACES_NOTE.into());
         }
@@ -96,7 +96,7 @@ impl Machine {
             record.environment.put("cpus.measure", measure);
             record.environment.put("cpus.help", help);
         }
-        let turned = turn(&order.cell.knobs, mounted.directory()).inspect_err(|error| {
+        let turned = turn(&order.cell.knobs, &mounted.directory).inspect_err(|error| {
             if matches!(error, KnobError::Stuck { .. }) {
                 *stuck = Some(error.to_string());
             }
@@ -104,9 +104,9 @@ impl Machine {
         for (name, value) in &turned.values {
             record.environment.put(&format!("knob.{name}"), value);
         }
-        let periods = mounted.promise().periods.clone();
+        let periods = mounted.promise.periods.clone();
         let measured_s = job.measured_s(plan);
-        let spec = trial_spec(order, plan, placement, &job, mounted.directory());
+        let spec = trial_spec(order, plan, placement, &job, &mounted.directory);
         let helper = Helper { program: worker, interrupt, placement, plan, under, job };
         let (drop_caches, mut cooling) = (plan.consent.drop_caches, Vec::new());
         let mut make_cold =

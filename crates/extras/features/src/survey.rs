@@ -106,13 +106,13 @@ fn ask_candidate(
                 return row_of(candidate, Presence::Failed { reason }, Vec::new());
             }
         };
-    let fact = |key: &str| mounted.environment().get(key).unwrap_or("not told").to_owned();
+    let fact = |key: &str| mounted.environment.get(key).unwrap_or("not told").to_owned();
     let presence = Presence::Asked { driver: fact("mount.driver"), options: fact("mount.options") };
-    let source = || mount::mount_of(mounted.directory()).ok().map(|entry| entry.source);
+    let source = || mount::mount_of(&mounted.directory).ok().map(|entry| entry.source);
     let device = device.or_else(|| source().filter(|source| source.starts_with("/dev")));
     // A candidate in memory has the scratch's device beside it, not under it.
-    let device = device.filter(|_| mounted.backing() != pickfs_record::BackingKind::Memory);
-    let mut room = Room::new(mounted.directory(), device.as_deref());
+    let device = device.filter(|_| mounted.backing != pickfs_record::BackingKind::Memory);
+    let mut room = Room::new(&mounted.directory, device.as_deref());
     room.torn_time = request.torn_time;
     room.is_scratch = !matches!(request.backing, BackingSpec::Directory { .. });
     let mut answers = ask(&room, candidate, listener);
@@ -125,8 +125,7 @@ fn ask_candidate(
         }
     }
     // Of a directory, what is mounted there.
-    let found =
-        mounted.environment().get("mount.type").filter(|_| fs::find(&candidate.fs).is_none());
+    let found = mounted.environment.get("mount.type").filter(|_| fs::find(&candidate.fs).is_none());
     let named = found.unwrap_or(&candidate.fs).to_owned();
     match mounted.unmount(&mut log) {
         Ok(_) => named_row(candidate, named, presence, answers),
