@@ -159,16 +159,12 @@ fn mean(tier: &Tier, phases: &[PhaseRecord]) -> PhaseRecord {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::phase::merged_phases;
 
     const S: u64 = 1_000_000_000;
-
-    fn settings(asked: Value) -> Settings {
-        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap())
-    }
 
     fn phase(name: &str, bytes: u64, (began_ns, ended_ns): (u64, u64)) -> PhaseRecord {
         let elapsed_ns = ended_ns - began_ns;
@@ -184,7 +180,7 @@ mod tests {
     }
 
     fn durables(mut phases: Vec<PhaseRecord>) -> Vec<PhaseRecord> {
-        add_durable(&settings(json!({ "suites": "write,sort" })), &mut phases);
+        add_durable(&Settings::asked(json!({ "suites": "write,sort" })), &mut phases);
         phases
     }
 
@@ -237,7 +233,7 @@ mod tests {
     }
 
     fn with_tiers(damage: impl Fn(&mut PhaseRecord)) -> BTreeMap<String, PhaseRecord> {
-        let settings = settings(json!({}));
+        let settings = Settings::asked(json!({}));
         let rows = rows(&settings);
         let ran = rows.iter().map(|row| phase(&row.phase, 1_000, (0, 1_000_000)));
         let durable = rows.iter().filter_map(Row::durable_phase);
@@ -251,13 +247,16 @@ mod tests {
     #[test]
     fn a_whole_trial_has_all_tiers_with_all_their_rows() {
         let phases = with_tiers(|_| {});
-        let names = tier_phases(&settings(json!({})));
+        let names = tier_phases(&Settings::asked(json!({})));
         let rows: Vec<f64> = names.iter().map(|name| phases[name].values["rows"]).collect();
         assert_eq!(rows, [11.0, 6.0, 6.0, 10.0]);
         assert!(names.iter().all(|name| phases[name].is_finished()));
         assert!((phases["hot tier"].rate_per_s - 1e6).abs() < 1e-3);
         assert!(phases["ingest, durable"].rate_per_s < 1e6, "syncs take time");
-        assert_eq!(tier_phases(&settings(json!({ "suites": "write,random" }))), ["mid tier"]);
+        assert_eq!(
+            tier_phases(&Settings::asked(json!({ "suites": "write,random" }))),
+            ["mid tier"]
+        );
     }
 
     #[test]

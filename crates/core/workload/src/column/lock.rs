@@ -7,7 +7,6 @@
 //! Closing gives the lock back.
 
 use std::{
-    fs::File,
     io::{Read, Write},
     os::unix::fs::FileExt,
     path::Path,
@@ -24,6 +23,7 @@ use crate::fault::Fault;
 
 const LAYOUT: Layout = Layout::PlainSymbols;
 
+/// Gives how many of them were new.
 pub fn enter(path: &Path, symbols: &[&str]) -> Result<u64, Fault> {
     let how = OpenHow { create: Create::IfMissing, ..OpenHow::new(Access::ReadWrite) };
     let mut file = how.open(path).map_err(file_fault)?;
@@ -32,40 +32,24 @@ pub fn enter(path: &Path, symbols: &[&str]) -> Result<u64, Fault> {
     let length = file.metadata().map_err(Fault::io("fstat", path))?.len();
     let mut bytes = vec![0; length as usize];
     file.read_exact(&mut bytes).map_err(Fault::io("read", path))?;
-    let known = known(path, &bytes)?;
-    let new: Vec<&&str> =
-        symbols.iter().filter(|symbol| !known.contains(&symbol.as_bytes())).collect();
+    let mut known: Vec<&[u8]> = Vec::new();
+    if !bytes.is_empty() {
+        LAYOUT.parse(&bytes).map_err(|error| wrong(path, error))?;
+        let texts = bytes[LAYOUT.header_bytes()..].split(|byte| *byte == 0);
+        known.extend(texts.filter(|text| !text.is_empty()));
+    }
+    let new = symbols.iter().filter(|symbol| !known.contains(&symbol.as_bytes()));
+    let new: Vec<Vec<u8>> = new.map(|symbol| [symbol.as_bytes(), b"\0"].concat()).collect();
     if !new.is_empty() {
-        add(&mut file, path, length == 0, &new, known.len() as u64)?;
+        let header = LAYOUT.header(Attribute::None, (known.len() + new.len()) as u64);
+        let head = if length == 0 { &header[..] } else { &[] };
+        file.write_all(&[head, &new.concat()].concat()).map_err(Fault::io("write", path))?;
+        let field = LAYOUT.count_field();
+        let offset_bytes = field.start as u64;
+        file.write_all_at(&header[field], offset_bytes)
+            .map_err(Fault::io("write the count of", path))?;
     }
     Ok(new.len() as u64)
-}
-
-fn known<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>, Fault> {
-    if bytes.is_empty() {
-        return Ok(Vec::new());
-    }
-    LAYOUT.parse(bytes).map_err(|error| wrong(path, error))?;
-    let texts = &bytes[LAYOUT.header_bytes()..];
-    let texts = texts.strip_suffix(b"\0").unwrap_or(texts);
-    Ok(texts.split(|byte| *byte == 0).filter(|text| !text.is_empty()).collect())
-}
-
-fn add(
-    file: &mut File,
-    path: &Path,
-    is_empty: bool,
-    new: &[&&str],
-    known_count: u64,
-) -> Result<(), Fault> {
-    let count = known_count + new.len() as u64;
-    let header = LAYOUT.header(Attribute::None, count);
-    let mut bytes = if is_empty { header.clone() } else { Vec::new() };
-    new.iter().for_each(|symbol| bytes.extend([symbol.as_bytes(), b"\0"].concat()));
-    file.write_all(&bytes).map_err(Fault::io("write", path))?;
-    let field = LAYOUT.count_field();
-    let offset_bytes = field.start as u64;
-    file.write_all_at(&header[field], offset_bytes).map_err(Fault::io("write the count of", path))
 }
 
 #[cfg(test)]

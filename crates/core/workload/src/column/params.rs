@@ -163,6 +163,12 @@ impl Settings {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn asked(params: Value) -> Settings {
+        let params = super::WORKLOAD.validate(params.as_object().expect("an object"));
+        Settings::new(&params.expect("good parameters"))
+    }
+
     pub(super) fn has(&self, suite: Suite) -> bool {
         self.suites.contains(&suite)
     }
@@ -200,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_legal() {
-        let settings = Settings::new(&resolve(json!({})).unwrap());
+        let settings = Settings::asked(json!({}));
         assert_eq!((settings.scale, settings.threads), (0.2, 8));
         assert_eq!((settings.set.chunk_bytes, settings.touch.stride_bytes), (16 << 20, 4096));
         assert!(Suite::all().eq(settings.suites));

@@ -202,7 +202,7 @@ fn refusal(settings: &Settings, lanes: u32, machine: &Machine) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -216,10 +216,6 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn settings(asked: Value) -> Settings {
-        Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap())
-    }
-
     fn machine(space: u64, memory: u64) -> Machine {
         Machine {
             space_bytes: Some(space * GIB),
@@ -232,7 +228,7 @@ mod tests {
     #[test]
     fn the_articles_sizes_take_about_what_it_says() {
         let settings =
-            settings(json!({ "scale": "full", "suites": "write,meta,read,reread,random" }));
+            Settings::asked(json!({ "scale": "full", "suites": "write,meta,read,reread,random" }));
         let gb = |lanes, memory| {
             let sizes = Sizes::new(1.0, lanes, memory * GIB);
             Room::needed(&sizes, &settings, false).files_bytes / 1_000_000_000
@@ -244,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_reduced_by_one_factor_that_is_told() {
-        let settings = settings(json!({ "scale": "full" }));
+        let settings = Settings::asked(json!({ "scale": "full" }));
         let whole = fitted(&settings, 1, &machine(1000, 500)).unwrap();
         assert_eq!((whole.0.scale, whole.1.len()), (1.0, 0));
         for (space, memory) in [(20, 500), (1000, 8), (40, 24)] {
@@ -261,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_limit_in_bytes_holds_as_well() {
-        let settings = settings(json!({ "scale": "tiny", "files_limit": "200MiB" }));
+        let settings = Settings::asked(json!({ "scale": "tiny", "files_limit": "200MiB" }));
         let fitted = fitted(&settings, 1, &machine(1000, 500)).unwrap();
         let room = Room::needed(&fitted.0, &settings, false);
         assert!((150 << 20..=200 << 20).contains(&room.files_bytes), "{room:?}");
@@ -270,7 +266,7 @@ mod tests {
     #[test]
     fn where_nothing_fits_the_numbers_and_the_ways_out_are_told() {
         let machine = Machine { space_bytes: Some(1 << 20), ..machine(1, 24) };
-        let fault = fitted(&settings(json!({})), 64, &machine).unwrap_err();
+        let fault = fitted(&Settings::asked(json!({})), 64, &machine).unwrap_err();
         let text = fault.to_string();
         assert!(fault.is_skip());
         for said in ["64 lanes need", "70 % of 1 MiB free", "fewer lanes", "space_percent"] {
@@ -280,7 +276,7 @@ mod tests {
 
     #[test]
     fn files_in_memory_count_as_memory() {
-        let settings = settings(json!({ "scale": "small" }));
+        let settings = Settings::asked(json!({ "scale": "small" }));
         let in_memory = Machine { is_in_memory: true, ..machine(20, 20) };
         let on_disk = fitted(&settings, 1, &machine(20, 20)).unwrap();
         assert!(fitted(&settings, 1, &in_memory).unwrap().0.scale <= on_disk.0.scale);

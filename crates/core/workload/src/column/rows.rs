@@ -178,17 +178,13 @@ pub(super) fn passes(has_variants: bool) -> Vec<Pass> {
 mod tests {
     use std::collections::HashSet;
 
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
-    fn phases(asked: Value) -> Vec<Row> {
-        rows(&Settings::new(&super::super::WORKLOAD.validate(asked.as_object().unwrap()).unwrap()))
-    }
-
     #[test]
     fn phases_are_unique_and_every_sync_that_is_named_is_there() {
-        let rows = phases(json!({}));
+        let rows = rows(&Settings::asked(json!({})));
         let phases: HashSet<&str> = rows.iter().map(|row| row.phase.as_str()).collect();
         assert_eq!((rows.len(), phases.len()), (75, 75));
         assert!(rows.iter().flat_map(|row| &row.synced_by).all(|sync| phases.contains(&**sync)));
@@ -197,7 +193,8 @@ mod tests {
 
     #[test]
     fn suites_and_variants_bring_their_rows_only() {
-        let rows = phases(json!({ "suites": "write,random", "random_variants": "no" }));
+        let rows =
+            rows(&Settings::asked(json!({ "suites": "write,random", "random_variants": "no" })));
         assert!(rows.iter().all(|row| matches!(row.suite, Suite::Write | Suite::Random)));
         assert_eq!(rows[29].phase, "open append mid float, sync once");
         assert_eq!(rows[30..].len(), 12);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use pickfs_candidate::availability::find_program;
 use pickfs_record::record::{LoadRecord, OpRecord};
 use pickfs_sys::program::Stream;
 
@@ -178,17 +179,12 @@ impl Ready {
     }
 }
 
-/// Skips the trial where a program is not there, in PATH or where Debian keeps the administrator's.
+/// Skips the trial where a program is not there.
 fn have(need: &str) -> Result<(), Fault> {
     let (program, package) = need.split_once('=').unwrap_or((need, need));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    match folders.any(|folder| folder.join(program).is_file()) {
-        true => Ok(()),
-        false => Err(Fault::Skipped {
-            reason: format!("{program} not found; install the package {package}"),
-        }),
-    }
+    let missing =
+        || Fault::Skipped { reason: format!("{program} not found; install the package {package}") };
+    find_program(program).map(drop).ok_or_else(missing)
 }
 
 /// A name of which long numbers are left out: they differ from run to run, and the note shall not.

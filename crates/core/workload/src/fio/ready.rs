@@ -14,7 +14,6 @@ use crate::{
 
 pub(super) struct Ready {
     place: Place,
-    file: JobFile,
     text: String,
     notes: Vec<String>,
     calls: u64,
@@ -29,7 +28,7 @@ impl Ready {
         let (text, mut notes) = file.led_into(&place.directory.display().to_string());
         notes.extend(file.jobs.iter().flat_map(doubts::of_job));
         notes.push(doubts::OF_ALL.into());
-        Ok(Ready { place, file, text, notes, calls: 0 })
+        Ok(Ready { place, text, notes, calls: 0 })
     }
 
     /// fio reads its jobs from standard input: nothing of ours stands in the mount.
@@ -85,7 +84,6 @@ impl Prepared for Ready {
 
     /// fio is its own judge: the calls that it says it did, in the jobs that it was given.
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
-        debug_assert!(!self.file.jobs.is_empty());
         Ok(self.calls)
     }
 }

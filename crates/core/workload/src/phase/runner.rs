@@ -14,7 +14,6 @@ use super::{
     bench::{Kept, PhaseBench},
     cold::{forget_all, resident, write_out},
     gate::LabLine,
-    span::Span,
     spec::PhaseSpec,
 };
 use crate::{fault::Fault, measurement::Measured, workload::Session};
@@ -213,7 +212,12 @@ impl PhaseRunner {
 
     fn tell_last(&mut self, done: &Done, waited_before_ns: u64, kept: Kept) {
         if let (Some(phase), Some(span)) = (self.phases.last_mut(), kept.span) {
-            tell(phase, done, &span);
+            let (elapsed_ns, used) = (span.elapsed_ns(), span.used());
+            (phase.began_ns, phase.ended_ns) = (span.began.at_ns, span.ended.at_ns);
+            (phase.work, phase.real_bytes) = (done.work, done.real_bytes);
+            phase.rate_per_s = done.work * 1e9 / elapsed_ns.max(1) as f64;
+            (phase.elapsed_ns, phase.elapsed_mean_ns) = (elapsed_ns, elapsed_ns);
+            (phase.cpu_user_ns, phase.cpu_system_ns) = (used.user_ns, used.system_ns);
             phase.waited_before_ns = waited_before_ns;
             let busy = kept.machine_busy_cpus.map(|busy| ("machine_busy_cpus".into(), busy));
             phase.values.extend(busy);
@@ -236,16 +240,4 @@ fn outcome(fault: &Fault) -> Outcome {
         true => Outcome::Skipped { reason },
         false => Outcome::Failed { reason },
     }
-}
-
-fn tell(record: &mut PhaseRecord, done: &Done, span: &Span) {
-    let (elapsed_ns, used) = (span.elapsed_ns(), span.used());
-    (record.began_ns, record.ended_ns) = (span.began.at_ns, span.ended.at_ns);
-    record.work = done.work;
-    record.real_bytes = done.real_bytes;
-    record.rate_per_s = done.work * 1e9 / elapsed_ns.max(1) as f64;
-    record.elapsed_ns = elapsed_ns;
-    record.elapsed_mean_ns = elapsed_ns;
-    record.cpu_user_ns = used.user_ns;
-    record.cpu_system_ns = used.system_ns;
 }
