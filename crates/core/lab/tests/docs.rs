@@ -100,9 +100,8 @@ fn the_blocks_that_an_answer_needs_are_listed() {
 }
 
 #[test]
-fn the_limits_and_operations_of_files_are_listed() {
+fn the_operations_of_files_are_listed() {
     let files = pickfs_workload::find("files").expect("files");
-    check_part("files-workload.md", "limits", &pickfs_workload::limits_markdown());
     let page = page_text("files-workload.md");
     let everything = files.validate(&serde_json::Map::new()).expect("defaults");
     for op in (files.ops)(&everything).iter().filter(|op| !op.contains(':')) {

@@ -28,7 +28,6 @@ pub mod workload;
 pub use bench::{Bench, LiveLaps, TimingError};
 pub use drive::{Driven, Pace, Span, Turn, Work, drive};
 pub use fault::Fault;
-pub use files::limits_markdown;
 pub use journal::{Appending, scrambled};
 pub use measurement::{Measured, Measurement};
 pub use null::Nothing;

@@ -104,19 +104,6 @@ pub fn limits_of(name: &str) -> Limits {
     known.unwrap_or(Limits::NONE)
 }
 
-/// Types of mounts with a limit that is known, each once.
-pub fn limited_types() -> Vec<(&'static str, Limits)> {
-    let mut types: Vec<(&str, Limits)> = Vec::new();
-    let rows = FILE_SYSTEMS.iter().filter(|row| !row.is_program());
-    let others = limits::OF_OTHERS.iter().copied();
-    for (name, limits) in rows.map(|row| (row.kernel_type, row.limits)).chain(others) {
-        if limits != Limits::NONE && !types.iter().any(|(known, _)| *known == name) {
-            types.push((name, limits));
-        }
-    }
-    types
-}
-
 pub fn package_of(program: &str) -> Option<&'static str> {
     programs().find(|known| known.name == program).map(|known| known.package)
 }

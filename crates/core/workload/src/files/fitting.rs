@@ -12,8 +12,7 @@ use rustix::{
 
 use super::{
     calls,
-    limits::MARKED_NAME_BYTES,
-    names::NAME_BYTES_MAX,
+    names::{MARKED_NAME_BYTES, NAME_BYTES_MAX},
     phases::Phase,
     probing::{self, Refused},
     settings::{Settings, Small},

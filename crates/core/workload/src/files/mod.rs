@@ -12,7 +12,6 @@ mod fitting;
 mod foreseen;
 mod interrupt;
 mod lane;
-mod limits;
 mod looking;
 mod many_files;
 mod names;
@@ -43,8 +42,6 @@ use crate::{
     workload::{Length, Workload},
 };
 use settings::Settings;
-
-pub use limits::limits_markdown;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "files",

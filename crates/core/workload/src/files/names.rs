@@ -17,6 +17,8 @@ use super::{rand::CRand, spread::Spread};
 const INDEX_DIGITS: usize = 10;
 const RANDOM_BYTES_MAX: usize = 12;
 pub(super) const NAME_BYTES_MAX: usize = INDEX_DIGITS + RANDOM_BYTES_MAX;
+/// With a mark before each.
+pub(super) const MARKED_NAME_BYTES: u32 = NAME_BYTES_MAX as u32 + 1;
 const DIRECTORY_DIGITS: usize = 5;
 
 /// Directory, slash, a mark, the name and its NUL.
