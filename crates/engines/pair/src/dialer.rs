@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use crate::epoch::{Begin, Epoch, Position, end_of};
 use crate::error::{Error, Result};
 use crate::link::Joined;
-use crate::store::{self, Kind, Read};
+use crate::store::{self, Read};
 use crate::transport::{Connection, Transport};
 use crate::wire::{Frame, Greeting, Inbox, Reason, Wants};
 
@@ -49,7 +49,6 @@ pub(crate) struct Origin {
     pub(crate) node: u8,
     pub(crate) wants: Wants,
     pub(crate) store_dir: PathBuf,
-    pub(crate) kind: Kind,
     pub(crate) transport: Transport,
     pub(crate) timeout: Duration,
     pub(crate) told: Arc<Told>,
@@ -235,8 +234,8 @@ impl Dialing {
     fn send_stored(&self, joined: &mut Joined) -> Result<()> {
         let mut chunk = Vec::with_capacity(2 * CHUNK_BYTES);
         let mut failed = None;
-        let Origin { store_dir, kind, told, .. } = &self.origin;
-        let read = store::read(store_dir, *kind, joined.next, |at, payload| {
+        let Origin { store_dir, told, .. } = &self.origin;
+        let read = store::read(store_dir, joined.next, |at, payload| {
             Frame::Entry { at, payload }.encode(&mut chunk);
             joined.next = at.sequence + 1;
             if chunk.len() < CHUNK_BYTES {

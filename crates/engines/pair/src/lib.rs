@@ -47,5 +47,5 @@ pub use options::{Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, 
 pub use primary::{Primary, Status, Ticket, promote};
 pub use secondary::{Ended, Followed, Follower, Secondary, SecondaryStatus};
 pub use state::{State, read as read_state, request_promotion};
-pub use store::{Kind, Read, StoreOptions, read as read_store};
+pub use store::{Read, StoreOptions, read as read_store};
 pub use transport::Transport;

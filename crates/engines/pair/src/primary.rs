@@ -416,8 +416,7 @@ impl Primary {
         if from > last {
             return Ok(Read::Done);
         }
-        let (dir, kind) = (self.node.store_dir(), self.options.store.kind());
-        read(&dir, kind, from, |at, payload| match callback(at.sequence, payload) {
+        read(&self.node.store_dir(), from, |at, payload| match callback(at.sequence, payload) {
             // To look for more behind the last one would read all of the file's reserve.
             ControlFlow::Continue(()) if at.sequence < last => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),

@@ -41,19 +41,6 @@ impl StoreOptions {
             }
         }
     }
-
-    pub(crate) fn kind(&self) -> Kind {
-        match self {
-            StoreOptions::Journal(_) => Kind::Journal,
-            StoreOptions::Queue(_) => Kind::Queue,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Journal,
-    Queue,
 }
 
 /// With one writer: us.
@@ -94,13 +81,6 @@ impl Store {
 
     pub(crate) fn last(&self) -> Position {
         self.last
-    }
-
-    pub(crate) fn kind(&self) -> Kind {
-        match self.ends {
-            Ends::Journal(_) => Kind::Journal,
-            Ends::Queue { .. } => Kind::Queue,
-        }
     }
 
     pub(crate) fn payload_bytes_max(&self) -> usize {
@@ -207,10 +187,9 @@ pub enum Read {
     },
 }
 
-/// From number `from` on. [`Error::Foreign`] where a record is not of a pair.
+/// Of a journal or a queue, whichever is there, from number `from` on. [`Error::Foreign`] where a record is not of a pair.
 pub fn read(
     dir: &Path,
-    kind: Kind,
     from: u64,
     mut callback: impl FnMut(Position, &[u8]) -> ControlFlow<()>,
 ) -> Result<Read> {
@@ -235,21 +214,22 @@ pub fn read(
             callback(at, payload)
         }
     };
-    match kind {
+    match queue::Queue::open_read_only(dir) {
         // In a journal of a pair both numbers are the same.
-        Kind::Journal => drop(replay(dir, from, |record| take(record.sequence, record.payload))?),
-        Kind::Queue => queue_from(dir, from, take)?,
+        Err(queue::Error::Absent { .. }) => {
+            replay(dir, from, |record| take(record.sequence, record.payload))?;
+        }
+        opened => queue_from(&opened?, from, take)?,
     }
     failed.map_or(Ok(outcome), Err)
 }
 
 /// The numbers of a queue are the pair's or higher, so `from` leads to the message or before it.
 fn queue_from(
-    dir: &Path,
+    queue: &queue::Queue,
     from: u64,
     mut take: impl FnMut(u64, &[u8]) -> ControlFlow<()>,
 ) -> Result<()> {
-    let queue = queue::Queue::open_read_only(dir)?;
     let mut tailer = queue.tailer()?;
     match tailer.seek_sequence(from) {
         Err(queue::Error::Retired { .. }) => tailer.seek_start()?,
@@ -283,7 +263,7 @@ fn checked<'a>(
 pub(crate) fn at(dir: &Path, sequence: u64) -> Result<Position> {
     let mut found = Position::default();
     if sequence > 0 {
-        read(dir, Kind::Journal, sequence, |at, _| {
+        read(dir, sequence, |at, _| {
             found = at;
             ControlFlow::Continue(())
         })?;

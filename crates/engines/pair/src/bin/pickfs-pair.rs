@@ -25,7 +25,7 @@ use std::{
 
 use clap::{Args, Parser, ValueEnum};
 use pickfs_pair::{
-    Degree, Ended, Error, Kind, OnDiverged, OnLoss, Position, Primary, PrimaryOptions, Secondary,
+    Degree, Ended, Error, OnDiverged, OnLoss, Position, Primary, PrimaryOptions, Secondary,
     SecondaryOptions, StoreOptions, Transport, Waiting, read_state, read_store, request_promotion,
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -273,21 +273,12 @@ fn promote(dir: &Path) -> Outcome {
     Ok(())
 }
 
-/// A journal, unless a queue is there.
-fn kind(store: &Path) -> Kind {
-    match pickfs_queue::Queue::open_read_only(store) {
-        Ok(_) => Kind::Queue,
-        Err(_) => Kind::Journal,
-    }
-}
-
 fn status(dir: &Path) -> Outcome {
     let Some(state) = read_state(dir)? else {
         return Err(format!("{} holds no node", dir.display()).into());
     };
-    let store = dir.join("store");
     let mut last = Position::default();
-    read_store(&store, kind(&store), 1, |at, _| {
+    read_store(&dir.join("store"), 1, |at, _| {
         last = at;
         ControlFlow::Continue(())
     })?;
@@ -299,10 +290,9 @@ fn status(dir: &Path) -> Outcome {
 }
 
 fn dump(dir: &Path, from: u64) -> Outcome {
-    let store = dir.join("store");
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut failed = None;
-    read_store(&store, kind(&store), from, |at, payload| {
+    read_store(&dir.join("store"), from, |at, payload| {
         let text = String::from_utf8_lossy(payload);
         match writeln!(out, "{} {} {text}", at.sequence, at.epoch) {
             Ok(()) => ControlFlow::Continue(()),

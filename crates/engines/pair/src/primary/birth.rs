@@ -50,7 +50,6 @@ impl Primary {
             node: options.node,
             wants: if options.degree == Degree::Durable { Wants::Durable } else { Wants::Received },
             store_dir: node.store_dir(),
-            kind: options.store.kind(),
             transport: options.transport,
             timeout: options.timeout,
             told: Arc::clone(&told),

@@ -123,7 +123,7 @@ impl Following {
         let stream = &mut *self.stream;
         let mut sent = stream.wait_at_most(Some(GIVEN_BACK_WITHIN));
         let mut bytes = Vec::new();
-        let read = store::read(&node.store_dir(), store.kind(), from, |at, payload| {
+        let read = store::read(&node.store_dir(), from, |at, payload| {
             bytes.clear();
             Frame::Entry { at, payload }.encode(&mut bytes);
             if sent.is_ok() {

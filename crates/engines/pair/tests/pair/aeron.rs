@@ -28,7 +28,7 @@ fn every_message_is_in_both_stores() {
         send(&mut primary, 1..=2_000);
         let secondary = follower.end().unwrap();
         drop((primary, secondary));
-        let lasts = ["a", "b"].map(|node| last_in(&dir.path().join(node), kind(&plain_journal())));
+        let lasts = ["a", "b"].map(|node| last_in(&dir.path().join(node)));
         assert_eq!((lasts[0].sequence, lasts[0]), (2_000, lasts[1]));
     }
 }
@@ -50,7 +50,7 @@ fn one_that_joins_late_or_comes_back_catches_up() {
     until(&mut primary, "restored", |event| matches!(event, Event::Restored { .. }));
     send(&mut primary, 20_001..=20_010);
     drop((primary, follower));
-    assert_eq!(last_in(&dir.path().join("b"), kind(&plain_journal())).sequence, 20_010);
+    assert_eq!(last_in(&dir.path().join("b")).sequence, 20_010);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::nodes::*;
 use pickfs_pair::{
-    Degree, Error, Event, Kind, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions,
+    Degree, Error, Event, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions,
     StoreOptions, Waiting,
 };
 use pickfs_queue as queue;
@@ -29,7 +29,7 @@ fn every_message_is_in_both_stores_over_journal_and_queue() {
         let status = primary.status();
         assert_eq!((status.safe, status.local, status.live), (300, 300, 1));
         drop((primary, secondary));
-        let (ours, theirs) = (last_in(&a, kind(&store)), last_in(&b, kind(&store)));
+        let (ours, theirs) = (last_in(&a), last_in(&b));
         assert_eq!((ours.sequence, ours), (300, theirs));
     }
 }
@@ -60,7 +60,7 @@ fn degrees_that_need_no_secondary_need_none() {
         let mut primary = Primary::open(options).unwrap();
         send(&mut primary, 1..=10);
         drop(primary);
-        assert_eq!(last_in(dir.path(), Kind::Journal).sequence, 10);
+        assert_eq!(last_in(dir.path()).sequence, 10);
     }
 }
 
@@ -96,7 +96,7 @@ fn a_secondary_that_joins_late_catches_up_from_the_store() {
         drop(first);
         drop(primary);
         for node in [&a, &b, &c] {
-            assert_eq!(last_in(node, kind(&store)).sequence, 2_050, "{}", node.display());
+            assert_eq!(last_in(node).sequence, 2_050, "{}", node.display());
         }
     }
 }
@@ -199,5 +199,5 @@ fn a_secondary_that_takes_nothing_stops_the_primary_before_anything_is_lost() {
     send(&mut primary, taken + 1..=taken + 10);
     drop(primary);
     assert_eq!(follower.end().unwrap().status().last.sequence, taken + 10);
-    assert_eq!(last_in(&b, Kind::Journal).sequence, taken + 10);
+    assert_eq!(last_in(&b).sequence, taken + 10);
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use pickfs_pair::{
-    Event, Followed, Follower, Kind, Position, Primary, PrimaryOptions, Secondary,
-    SecondaryOptions, StoreOptions, read_store,
+    Event, Followed, Follower, Position, Primary, PrimaryOptions, Secondary, SecondaryOptions,
+    StoreOptions, read_store,
 };
 use pickfs_queue as queue;
 
@@ -77,17 +77,10 @@ pub fn send(primary: &mut Primary, numbers: std::ops::RangeInclusive<u64>) {
     }
 }
 
-pub fn kind(store: &StoreOptions) -> Kind {
-    match store {
-        StoreOptions::Journal(_) => Kind::Journal,
-        StoreOptions::Queue(_) => Kind::Queue,
-    }
-}
-
-pub fn last_in(dir: &Path, kind: Kind) -> Position {
+pub fn last_in(dir: &Path) -> Position {
     let mut last = Position::default();
     let store: PathBuf = dir.join("store");
-    read_store(&store, kind, 1, |at, bytes| {
+    read_store(&store, 1, |at, bytes| {
         assert_eq!(bytes, payload(at.sequence), "message {at:?}");
         assert_eq!(at.sequence, last.sequence + 1);
         last = at;

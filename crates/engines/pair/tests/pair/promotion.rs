@@ -8,8 +8,8 @@ use std::{
 
 use crate::nodes::*;
 use pickfs_pair::{
-    Degree, Ended, Error, Event, Followed, Kind, OnDiverged, OnLoss, Primary, PrimaryOptions,
-    Secondary, promote, read_state, request_promotion,
+    Degree, Ended, Error, Event, Followed, OnDiverged, OnLoss, Primary, PrimaryOptions, Secondary,
+    promote, read_state, request_promotion,
     wire::{Frame, Reason, parse},
 };
 use pickfs_queue as queue;
@@ -51,8 +51,8 @@ fn a_promoted_secondary_goes_on_and_the_old_primary_is_refused_and_says_so() {
         assert_eq!(read_state(&a).unwrap().unwrap().epoch.node(), 2);
         assert!(matches!(Primary::open(old_options), Err(Error::Fenced { .. })));
         drop(new);
-        assert_eq!(last_in(&b, kind(&store)).sequence, 150);
-        assert_eq!(last_in(&a, kind(&store)).sequence, 100);
+        assert_eq!(last_in(&b).sequence, 150);
+        assert_eq!(last_in(&a).sequence, 100);
     }
 }
 
@@ -121,8 +121,8 @@ fn an_old_primary_follows_again_and_what_only_it_had_is_set_aside() {
     let (path, last) = aside.unwrap();
     assert_eq!((path.is_dir(), last), (true, 35));
     drop((secondary, new));
-    assert_eq!(last_in(&a, Kind::Journal), last_in(&b, Kind::Journal));
-    assert_eq!(last_in(&a, Kind::Journal).sequence, 60);
+    assert_eq!(last_in(&a), last_in(&b));
+    assert_eq!(last_in(&a).sequence, 60);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn a_primary_that_lost_its_last_messages_takes_them_back() {
         pair.run(5_051..=5_060);
         drop(pair.follower.take());
         let dirs = ["a", "b"].map(|node| pair.dir.path().join(node));
-        assert_eq!(last_in(&dirs[0], kind(&store)), last_in(&dirs[1], kind(&store)));
+        assert_eq!(last_in(&dirs[0]), last_in(&dirs[1]));
     }
 }
 

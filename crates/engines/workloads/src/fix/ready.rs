@@ -13,7 +13,7 @@ use pickfs_fix::store::{
     Entry, EntryKind, LogStore, MemoryLog, PairLog, Profile, Store, StoreError,
 };
 use pickfs_fix::{Acceptor, Wait, now};
-use pickfs_pair::{Kind, Primary, PrimaryOptions, Waiting, read_store};
+use pickfs_pair::{Primary, PrimaryOptions, Waiting, read_store};
 use pickfs_queue as queue;
 use pickfs_record::TrialSpec;
 use pickfs_workload::arrival::{self, Schedule};
@@ -342,7 +342,7 @@ pub(super) fn verify(
 pub(super) fn verify_node(node: &Path, clients: &Clients) -> Result<u64, Fault> {
     let (mut found, mut wrong) = (Found::default(), None);
     let store = node.join("store");
-    let read = read_store(&store, Kind::Journal, 1, |at, record| {
+    let read = read_store(&store, 1, |at, record| {
         let taken = Entry::decode(record).and_then(|entry| found.take(&entry).ok());
         match taken {
             Some(()) => ControlFlow::Continue(()),

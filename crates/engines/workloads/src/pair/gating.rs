@@ -15,7 +15,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use pickfs_pair::{Error, Kind, Primary, PrimaryOptions, read_store};
+use pickfs_pair::{Error, Primary, PrimaryOptions, read_store};
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
 use pickfs_workload::drive::{Turn, Work};
@@ -84,7 +84,6 @@ pub(super) struct Gating {
     /// Behind the primary, so that it ends first.
     followers: Followers,
     dir: PathBuf,
-    kind: Kind,
 }
 
 impl Gating {
@@ -122,7 +121,6 @@ impl Gating {
             done: Done::default(),
             followers,
             dir,
-            kind: if params.text("store") == "queue" { Kind::Queue } else { Kind::Journal },
         })
     }
 
@@ -232,7 +230,7 @@ impl Side for Gating {
         self.primary.poll().map_err(fault)?;
         let mut nodes = vec![primary_dir(&self.dir)];
         nodes.extend(self.followers.end()?);
-        nodes.iter().map(|node| verify(node, self.kind, &self.pattern, self.sent())).sum()
+        nodes.iter().map(|node| verify(node, &self.pattern, self.sent())).sum()
     }
 }
 
@@ -311,10 +309,10 @@ impl Client {
     }
 }
 
-fn verify(node: &Path, kind: Kind, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
+fn verify(node: &Path, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
     let mut last = 0;
     let mut wrong = None;
-    read_store(&node.join("store"), kind, 1, |at, payload| {
+    read_store(&node.join("store"), 1, |at, payload| {
         last += 1;
         if at.sequence == last && pattern.is_of(payload, last) {
             return ControlFlow::Continue(());
