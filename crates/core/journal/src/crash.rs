@@ -26,49 +26,37 @@ pub enum Fault {
 }
 
 /// Clones are the same disk.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct CrashStorage {
     disk: Arc<Mutex<Disk>>,
 }
 
-#[derive(Debug)]
 pub struct CrashFile {
     disk: CrashStorage,
     id: usize,
 }
 
 /// All write paths are one positioned write.
-#[derive(Debug)]
 pub struct CrashWriter {
     sync: Sync,
 }
 
-#[derive(Debug, Clone)]
-enum Change {
-    Write { offset: usize, bytes: Vec<u8> },
-    Length(usize),
+type Change<T> = Box<dyn Fn(&mut T) + Send>;
+
+/// What the program sees, and all that became of it since the last sync.
+struct Image<T> {
+    live: T,
+    durable: T,
+    pending: Vec<Change<T>>,
 }
 
-#[derive(Debug, Clone, Default)]
-struct File {
-    live: Vec<u8>,
-    durable: Vec<u8>,
-    pending: Vec<Change>,
-}
+type File = Image<Vec<u8>>;
+type Names = BTreeMap<String, usize>;
 
-#[derive(Debug, Clone)]
-enum Entry {
-    Create(String, usize),
-    Rename(String, String),
-    Remove(String),
-}
-
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Disk {
     files: Vec<File>,
-    live: BTreeMap<String, usize>,
-    durable: BTreeMap<String, usize>,
-    pending: Vec<Entry>,
+    names: Image<Names>,
     operations: u64,
     syncs: u64,
     freeze_after: Option<u64>,
@@ -76,36 +64,36 @@ struct Disk {
     refused: BTreeSet<u8>,
 }
 
-impl Change {
-    fn apply(&self, bytes: &mut Vec<u8>) {
-        match self {
-            Self::Length(length) => bytes.resize(*length, 0),
-            Self::Write { offset, bytes: new } => {
-                let end = offset + new.len();
-                if bytes.len() < end {
-                    bytes.resize(end, 0);
-                }
-                bytes[*offset..end].copy_from_slice(new);
-            }
+impl<T: Clone> Image<T> {
+    fn settled(live: T) -> Self {
+        Self { durable: live.clone(), live, pending: Vec::new() }
+    }
+
+    fn change(&mut self, change: impl Fn(&mut T) + Send + 'static) {
+        change(&mut self.live);
+        self.pending.push(Box::new(change));
+    }
+
+    fn sync(&mut self) {
+        self.durable.clone_from(&self.live);
+        self.pending.clear();
+    }
+
+    /// What stood there after the last sync and after each change since.
+    fn moments(&self) -> Vec<T> {
+        let mut moments = vec![self.durable.clone()];
+        for change in &self.pending {
+            let mut next = moments[moments.len() - 1].clone();
+            change(&mut next);
+            moments.push(next);
         }
+        moments
     }
 }
 
-impl Entry {
-    fn apply(&self, names: &mut BTreeMap<String, usize>) {
-        match self {
-            Self::Create(name, id) => {
-                names.insert(name.clone(), *id);
-            }
-            Self::Remove(name) => {
-                names.remove(name);
-            }
-            Self::Rename(from, to) => {
-                if let Some(id) = names.remove(from) {
-                    names.insert(to.clone(), id);
-                }
-            }
-        }
+impl<T: Clone + Default> Default for Image<T> {
+    fn default() -> Self {
+        Self::settled(T::default())
     }
 }
 
@@ -123,26 +111,6 @@ impl File {
         }
         bytes
     }
-
-    fn moments(&self) -> Vec<Vec<u8>> {
-        let mut moments = vec![self.durable.clone()];
-        for change in &self.pending {
-            let mut next = moments[moments.len() - 1].clone();
-            change.apply(&mut next);
-            moments.push(next);
-        }
-        moments
-    }
-
-    fn change(&mut self, change: Change) {
-        change.apply(&mut self.live);
-        self.pending.push(change);
-    }
-
-    fn sync(&mut self) {
-        self.durable.clone_from(&self.live);
-        self.pending.clear();
-    }
 }
 
 impl Disk {
@@ -159,10 +127,9 @@ impl Disk {
         }
     }
 
-    fn enter(&mut self, entry: Entry) -> io::Result<()> {
+    fn enter(&mut self, change: impl Fn(&mut Names) + Send + 'static) -> io::Result<()> {
         self.operate()?;
-        entry.apply(&mut self.live);
-        self.pending.push(entry);
+        self.names.change(change);
         Ok(())
     }
 
@@ -208,43 +175,30 @@ impl CrashStorage {
     pub fn power_cut(&self, seed: u64) -> Self {
         let disk = self.disk();
         let mut dice = fastrand::Rng::with_seed(seed);
-        let mut names = disk.durable.clone();
-        let kept = dice.usize(..=disk.pending.len());
-        disk.pending[..kept].iter().for_each(|entry| entry.apply(&mut names));
-        let contents: Vec<_> =
-            disk.files.iter().map(|file| file.after_power_cut(&mut dice)).collect();
-        Self::holding(names, contents)
+        let mut names = disk.names.moments();
+        let names = names.swap_remove(dice.usize(..names.len()));
+        Self::holding(names, disk.files.iter().map(|file| file.after_power_cut(&mut dice)))
     }
 
     /// The disk as the next process finds it, when only the process has died.
     pub fn process_kill(&self) -> Self {
         let disk = self.disk();
-        Self::holding(disk.live.clone(), disk.files.iter().map(|file| file.live.clone()).collect())
+        Self::holding(disk.names.live.clone(), disk.files.iter().map(|file| file.live.clone()))
     }
 
-    fn holding(names: BTreeMap<String, usize>, contents: Vec<Vec<u8>>) -> Self {
-        let settled = |live: Vec<u8>| File { durable: live.clone(), live, pending: Vec::new() };
-        let disk = Disk {
-            files: contents.into_iter().map(settled).collect(),
-            live: names.clone(),
-            durable: names,
-            ..Disk::default()
-        };
+    fn holding(names: Names, contents: impl Iterator<Item = Vec<u8>>) -> Self {
+        let files = contents.map(Image::settled).collect();
+        let disk = Disk { files, names: Image::settled(names), ..Disk::default() };
         Self { disk: Arc::new(Mutex::new(disk)) }
     }
 
     /// Changes one byte of a file behind the journal's back: the damage of a failing disk.
     pub fn flip(&self, name: &str, offset_bytes: usize) {
         let mut disk = self.disk();
-        let Some(&id) = disk.live.get(name) else {
-            return;
-        };
-        for image in [0, 1] {
-            let file = &mut disk.files[id];
-            let bytes = if image == 0 { &mut file.live } else { &mut file.durable };
-            if let Some(byte) = bytes.get_mut(offset_bytes) {
-                *byte ^= 0x40;
-            }
+        let Some(&id) = disk.names.live.get(name) else { return };
+        let File { live, durable, .. } = &mut disk.files[id];
+        for byte in [live, durable].into_iter().filter_map(|bytes| bytes.get_mut(offset_bytes)) {
+            *byte ^= 0x40;
         }
     }
 
@@ -259,12 +213,15 @@ impl Storage for CrashStorage {
 
     fn open(&self, name: &str, how: Open) -> io::Result<CrashFile> {
         let mut disk = self.disk();
-        let found = disk.live.get(name).copied();
+        let found = disk.names.live.get(name).copied();
         let id = match (how, found) {
             (Open::New(_), Some(_)) => return Err(io::ErrorKind::AlreadyExists.into()),
             (Open::New(_), None) => {
                 let id = disk.files.len();
-                disk.enter(Entry::Create(name.to_owned(), id))?;
+                let name = name.to_owned();
+                disk.enter(move |names| {
+                    names.insert(name.clone(), id);
+                })?;
                 disk.files.push(File::default());
                 id
             }
@@ -275,22 +232,29 @@ impl Storage for CrashStorage {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.disk().enter(Entry::Rename(from.to_owned(), to.to_owned()))
+        let (from, to) = (from.to_owned(), to.to_owned());
+        self.disk().enter(move |names| {
+            if let Some(id) = names.remove(&from) {
+                names.insert(to.clone(), id);
+            }
+        })
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
-        self.disk().enter(Entry::Remove(name.to_owned()))
+        let name = name.to_owned();
+        self.disk().enter(move |names| {
+            names.remove(&name);
+        })
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
-        Ok(self.disk().live.keys().cloned().collect())
+        Ok(self.disk().names.live.keys().cloned().collect())
     }
 
     fn sync_directory(&self) -> io::Result<()> {
         let mut disk = self.disk();
         disk.operate()?;
-        disk.durable = disk.live.clone();
-        disk.pending.clear();
+        disk.names.sync();
         Ok(())
     }
 
@@ -329,8 +293,12 @@ impl StorageFile for CrashFile {
             Some(Fault::Short) => bytes.len() / 2,
             _ => bytes.len(),
         };
-        let offset = offset_bytes as usize;
-        disk.files[self.id].change(Change::Write { offset, bytes: bytes[..count].to_vec() });
+        let (start, new) = (offset_bytes as usize, bytes[..count].to_vec());
+        disk.files[self.id].change(move |bytes| {
+            let end = start + new.len();
+            bytes.resize(bytes.len().max(end), 0);
+            bytes[start..end].copy_from_slice(&new);
+        });
         Ok(count)
     }
 
@@ -342,7 +310,7 @@ impl StorageFile for CrashFile {
         let mut disk = self.disk.disk();
         disk.refuse(Way::Ftruncate)?;
         disk.operate()?;
-        disk.files[self.id].change(Change::Length(length_bytes as usize));
+        disk.files[self.id].change(move |bytes| bytes.resize(length_bytes as usize, 0));
         Ok(())
     }
 
@@ -351,7 +319,7 @@ impl StorageFile for CrashFile {
         disk.refuse(Way::Fallocate)?;
         disk.operate()?;
         if !keep_length {
-            disk.files[self.id].change(Change::Length(length_bytes as usize));
+            disk.files[self.id].change(move |bytes| bytes.resize(length_bytes as usize, 0));
         }
         Ok(())
     }

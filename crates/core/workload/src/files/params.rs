@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::scale;
 use crate::param::{Check, Literal, Param, ParamError, Resolved};
 
-pub(super) const BY_SCALE: Literal = Literal::Text("by scale");
+const BY_SCALE: Literal = Literal::Text("by scale");
 const BY_PROFILE: Literal = Literal::Text("by profile");
 const BY_FSYNC: Literal = Literal::Text("by fsync");
 
@@ -19,39 +19,19 @@ pub(super) const PARAMS: &[Param] = &[
      bonnie: the same calls with the same names, offsets and bytes as bonnie++ 2.00a" },
     param! { "scale" = Text("small"), Words(|| vec!["tiny", "small", "full"]);
     "how much: a try-out, half a minute, or what the article ran (2000 MiB, 512,000 files)" },
-    Param {
-        name: "size",
-        doc: "length of the one file; 0 skips its phases (bonnie++ -s)",
-        default: BY_SCALE,
-        check: Check::Rule("a multiple of 1MiB up to 1TiB, or 0", whole_mebibytes),
-    },
+    param! { "size" = BY_SCALE, Rule("a multiple of 1MiB up to 1TiB, or 0", whole_mebibytes);
+    "length of the one file; 0 skips its phases (bonnie++ -s)" },
     param! { "chunk" = Text("8KiB"), Rule("a power of two from 256 to 1MiB", power_of_two);
     "bytes of one write, read or seek in the one file" },
-    Param {
-        name: "char_size",
-        doc: "bytes that are written and read one by one; 0 skips both (bonnie++ -f)",
-        default: BY_SCALE,
-        check: Check::Bytes(0, 1 << 30),
-    },
-    Param {
-        name: "seeks",
-        doc: "chunks that are read at random; every tenth number of the stream also writes",
-        default: BY_SCALE,
-        check: Check::Integer(0, 100_000_000),
-    },
+    param! { "char_size" = BY_SCALE, Bytes(0, 1 << 30);
+    "bytes that are written and read one by one; 0 skips both (bonnie++ -f)" },
+    param! { "seeks" = BY_SCALE, Integer(0, 100_000_000);
+    "chunks that are read at random; every tenth number of the stream also writes" },
     param! { "seekers" = Integer(5), Integer(1, 128); "threads that share the seeks" },
-    Param {
-        name: "settle",
-        doc: "pause between the start of the seekers and their first seek, not timed",
-        default: BY_PROFILE,
-        check: Check::Duration(60_000_000_000),
-    },
-    Param {
-        name: "files",
-        doc: "number of small files; bonnie++ counts in units of 1024 (-n)",
-        default: BY_SCALE,
-        check: Check::Integer(0, 100_000_000),
-    },
+    param! { "settle" = BY_PROFILE, Duration(60_000_000_000);
+    "pause between the start of the seekers and their first seek, not timed" },
+    param! { "files" = BY_SCALE, Integer(0, 100_000_000);
+    "number of small files; bonnie++ counts in units of 1024 (-n)" },
     param! { "content" = Text("bytes"), Words(|| vec!["bytes", "hard-links", "symbolic-links"]);
     "small files with bytes of their own, or links to the first one" },
     param! { "file_min" = Integer(0), Bytes(0, 1 << 30); "smallest size of a small file" },
@@ -67,58 +47,26 @@ pub(super) const PARAMS: &[Param] = &[
      and updated chunks are synced too, one by one (bonnie++ -b)" },
     param! { "fsync_blocks" = Text("closing"), Words(|| vec!["closing", "each"]);
     "block write and rewrite: sync once before the close, or after each write" },
-    Param {
-        name: "fsync_updates",
-        doc: "seeks: sync each updated chunk",
-        default: BY_FSYNC,
-        check: Check::Words(on_off),
-    },
-    Param {
-        name: "fsync_creates",
-        doc: "what is synced after each create",
-        default: BY_FSYNC,
-        check: Check::Words(|| vec!["none", "file", "directory", "both"]),
-    },
-    Param {
-        name: "fsync_deletes",
-        doc: "what is synced after each delete",
-        default: BY_FSYNC,
-        check: Check::Words(|| vec!["none", "directory"]),
-    },
-    Param {
-        name: "sync_after",
-        doc: "what ends the creates and the deletes, timed with them: nothing, this file system, or all \
-              of the machine as bonnie++ does",
-        default: BY_PROFILE,
-        check: Check::Words(|| vec!["none", "syncfs", "sync"]),
-    },
+    param! { "fsync_updates" = BY_FSYNC, Words(on_off);
+    "seeks: sync each updated chunk" },
+    param! { "fsync_creates" = BY_FSYNC, Words(|| vec!["none", "file", "directory", "both"]);
+    "what is synced after each create" },
+    param! { "fsync_deletes" = BY_FSYNC, Words(|| vec!["none", "directory"]);
+    "what is synced after each delete" },
+    param! { "sync_after" = BY_PROFILE, Words(|| vec!["none", "syncfs", "sync"]);
+    "what ends the creates and the deletes, timed with them: nothing, this file system, or all \
+     of the machine as bonnie++ does" },
     param! { "direct" = Text("off"), Words(|| vec!["off", "write", "all"]);
     "past the page cache: block write only (bonnie++ -D), or all block phases" },
-    Param {
-        name: "cache",
-        doc: "cold: dropped before each phase that reads, and looked for; left: as the phase before \
-              left it",
-        default: BY_PROFILE,
-        check: Check::Words(|| vec!["cold", "left"]),
-    },
-    Param {
-        name: "data",
-        doc: "bytes that do not compress, or the nearly constant ones of bonnie++",
-        default: BY_PROFILE,
-        check: Check::Words(|| vec!["random", "bonnie"]),
-    },
-    Param {
-        name: "further",
-        doc: "also mkdir, readdir, rename, link, fsync of a directory, and safe saves",
-        default: BY_PROFILE,
-        check: Check::Words(on_off),
-    },
-    Param {
-        name: "saves",
-        doc: "safe saves, and fsyncs of a directory",
-        default: BY_SCALE,
-        check: Check::Integer(0, 10_000_000),
-    },
+    param! { "cache" = BY_PROFILE, Words(|| vec!["cold", "left"]);
+    "cold: dropped before each phase that reads, and looked for; left: as the phase before \
+     left it" },
+    param! { "data" = BY_PROFILE, Words(|| vec!["random", "bonnie"]);
+    "bytes that do not compress, or the nearly constant ones of bonnie++" },
+    param! { "further" = BY_PROFILE, Words(on_off);
+    "also mkdir, readdir, rename, link, fsync of a directory, and safe saves" },
+    param! { "saves" = BY_SCALE, Integer(0, 10_000_000);
+    "safe saves, and fsyncs of a directory" },
     param! { "save_size" = Text("4KiB"), Bytes(1, 64 * MIB); "bytes of a document that is saved" },
     param! { "save_fsync" = Text("both"), Words(|| vec!["file", "both"]);
     "safe save: sync the new file before it takes the old one's name, or its directory after \
