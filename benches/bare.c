@@ -2,6 +2,8 @@
  *
  *     cc -O2 -o bare benches/bare.c && ./bare FILE SECONDS [RECORD_BYTES]
  *
+ * With -DIN_LOOP the system call stands in the loop (x86-64) instead of in a function of the C library.
+ *
  * Appends to a new file for so many seconds and prints `rate_per_s p50_ns laps`. The laps go to an
  * array that was touched before. It is a yardstick for benches/against-fio, not a benchmark of its own.
  */
@@ -16,6 +18,17 @@
 #include <unistd.h>
 
 enum { LAPS_MAX = 1 << 26, RECORD_BYTES_MAX = 1 << 20 };
+
+#ifdef IN_LOOP
+static inline __attribute__((always_inline)) ssize_t pwrite_here(int file, const void *bytes, size_t count, off_t offset)
+{
+    register off_t at __asm__("r10") = offset;
+    ssize_t done;
+    __asm__ volatile("syscall" : "=a"(done) : "a"(18), "D"(file), "S"(bytes), "d"(count), "r"(at) : "rcx", "r11", "memory");
+    return done;
+}
+#define pwrite pwrite_here
+#endif
 
 static uint64_t now_ns(void)
 {

@@ -20,10 +20,12 @@ impl Aligned {
         Self { memory, start, length_bytes }
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.start + self.length_bytes]
     }
 
+    #[inline]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + self.length_bytes]
     }

@@ -33,14 +33,17 @@ impl EncodeBuffer {
         }
     }
 
+    #[inline]
     pub fn region(&self) -> &[u8] {
         self.memory.bytes()
     }
 
+    #[inline]
     pub(crate) fn pending_bytes(&self) -> usize {
         if self.written { 0 } else { self.end - self.tail }
     }
 
+    #[inline]
     pub(crate) fn pending_records(&self) -> u32 {
         if self.written { 0 } else { self.starts.len() as u32 }
     }
@@ -50,11 +53,13 @@ impl EncodeBuffer {
     }
 
     /// Those at the start of [`Self::bytes`] that the file has already.
+    #[inline]
     pub(crate) fn tail_bytes(&self) -> usize {
         self.tail
     }
 
     /// The waiting bytes, or the whole blocks around them.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         let end = if self.whole_blocks { self.end.next_multiple_of(BLOCK_BYTES) } else { self.end };
         &self.region()[..end]
@@ -69,6 +74,7 @@ impl EncodeBuffer {
         })
     }
 
+    #[inline]
     pub(crate) fn has_room(&self, record_bytes: usize) -> bool {
         let (start, records) = match self.written {
             true => (self.kept_bytes(), 0),
@@ -79,6 +85,7 @@ impl EncodeBuffer {
     }
 
     /// The caller has asked [`Self::has_room`].
+    #[inline]
     pub(crate) fn push(&mut self, payload: &[u8], header: RecordHeader, salt: u32) {
         self.settle();
         let start = self.end;
@@ -137,6 +144,7 @@ impl EncodeBuffer {
         if self.whole_blocks { self.end % BLOCK_BYTES } else { 0 }
     }
 
+    #[inline]
     fn settle(&mut self) {
         if !self.written {
             return;
@@ -150,6 +158,7 @@ impl EncodeBuffer {
         self.written = false;
     }
 
+    #[inline]
     fn put(&mut self, start: usize, payload: &[u8]) -> usize {
         let end = start + payload.len();
         self.region_mut()[start..end].copy_from_slice(payload);

@@ -45,6 +45,7 @@ impl DiskWriter {
         Ok(Self { path, sync: spec.sync, write_flags })
     }
 
+    #[inline]
     fn write_positioned(
         &self,
         file: &DiskFile,

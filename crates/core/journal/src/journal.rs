@@ -104,6 +104,7 @@ impl<S: Storage> Journal<S> {
 
     /// Puts one record, with its sequence and checksum, into the buffer. Called again before
     /// [`Self::write_encoded`] it makes a batch. No system call, no allocation.
+    #[inline]
     pub fn encode(&mut self, payload: &[u8]) -> Result<()> {
         self.check_latch()?;
         let record_bytes = self.options.record_bytes(payload.len());

@@ -70,6 +70,7 @@ impl Options {
         })
     }
 
+    #[inline]
     pub fn header_bytes(&self) -> u64 {
         match self.framing {
             Framing::Record => FILE_HEADER_BYTES,
@@ -77,6 +78,7 @@ impl Options {
         }
     }
 
+    #[inline]
     pub fn record_bytes(&self, payload_bytes: usize) -> usize {
         match self.framing {
             Framing::Record => layout::record_bytes(payload_bytes),

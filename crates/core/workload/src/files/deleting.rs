@@ -87,7 +87,9 @@ pub(super) fn run(lane: &mut Lane, phase: Phase, set: &mut Set) -> Result<(), Fa
     Ok(())
 }
 
-/// By its name in the first folder; it stands in the second.
+/// By its name in the first folder; it stands in the second. In the loop itself: to return right behind a system
+/// call makes the next one slower by a tenth (`BENCHMARKS.md`).
+#[inline(always)]
 fn unlink(
     settings: &Settings,
     (top, folder): (&Folder, &Folder),

@@ -45,7 +45,7 @@ use settings::Settings;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "files",
-    version: 2,
+    version: 3,
     about: "one large file and many small ones: bonnie++'s phases, then renames, links and safe saves",
     params: params::PARAMS,
     ops: |params| ready::ops(&Settings::new(params, 0, 0)),

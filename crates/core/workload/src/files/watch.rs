@@ -29,13 +29,13 @@ impl<'a> Watch<'a> {
         Watch { bench, places, steps, count: 0, at_ns: 0, length_ns: 0, original }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self) {
         self.at_ns = self.bench.now_ns();
     }
 
     /// From the beginning, or the step before, until now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn step(&mut self, kind: Kind) {
         let end_ns = self.bench.now_ns();
         self.keep(kind, self.at_ns, end_ns);
@@ -44,26 +44,26 @@ impl<'a> Watch<'a> {
     }
 
     /// All steps as one more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn whole(&mut self) {
         self.keep(Kind::Whole, self.steps[0].1, self.at_ns);
     }
 
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, kind: Kind, start_ns: u64, end_ns: u64) {
         self.steps[self.count] = (kind, start_ns, end_ns);
         self.count += 1;
     }
 
     /// The steps since the last time are what the original calls one operation.
-    #[inline]
+    #[inline(always)]
     pub(super) fn done(&mut self, offset_bytes: u64) -> Result<(), Fault> {
         self.original.slowest_ns = self.original.slowest_ns.max(self.length_ns);
         self.aside(offset_bytes)
     }
 
     /// The steps since the last time are no operation of the original.
-    #[inline]
+    #[inline(always)]
     pub(super) fn aside(&mut self, offset_bytes: u64) -> Result<(), Fault> {
         for (kind, start_ns, end_ns) in &self.steps[..self.count] {
             if let Some(place) = self.places[*kind as usize] {
