@@ -13,7 +13,7 @@ const LINES: &[(&str, usize)] = &[
     // A run again, and what a reader types, each have a test.
     // A plan keeps its margin whatever flags it gets; the exit code is of the answer also where a trial failed.
     ("core/cli", 9965),
-    ("core/journal", 6400),
+    ("core/journal", 6330),
     // A search for capacity goes on past an attempt that failed, and is tested with a stall.
     // It reads what the machine tells by itself: sys lost four times these lines. A race that is too short says so,
     // and whoever is left of one has a balanced order, which is simulated. A host that journals its data is known by
