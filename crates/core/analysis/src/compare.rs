@@ -30,7 +30,7 @@ use crate::{
     panels::{Disturbed, Group, Member, applies, groups},
     phases::scale::{are_alike, scale},
     summary::{metric_value, spread},
-    wording::list,
+    wording::{list, unique},
 };
 
 pub use choices::{ChoiceStanding, ComparedTwice, EarlierChoice};
@@ -397,13 +397,7 @@ fn warnings(runs: &[Named<'_>]) -> Vec<String> {
 /// The things that changed, each once: `kernel`, `plan.candidate`; readings aside.
 fn subjects(changed: &[Changed]) -> Vec<&str> {
     let set = changed.iter().filter(|changed| !is_reading(&changed.key));
-    let mut subjects: Vec<&str> = Vec::new();
-    for subject in set.map(|changed| subject(&changed.key)) {
-        if !subjects.contains(&subject) {
-            subjects.push(subject);
-        }
-    }
-    subjects
+    unique(set.map(|changed| subject(&changed.key)))
 }
 
 /// What a key speaks of: its first word, `plan.` keys their second one too.

@@ -112,13 +112,7 @@ fn beyond(carried: f64) -> String {
 }
 
 fn ops(panel: &Panel) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for op in panel.rows.iter().flat_map(|row| &row.ops) {
-        if !names.contains(&op.op) {
-            names.push(op.op.clone());
-        }
-    }
-    names
+    wording::unique(panel.rows.iter().flat_map(|row| &row.ops).map(|op| op.op.clone()))
 }
 
 fn missing(run: &RunRecord) -> Option<NotYet> {

@@ -75,6 +75,17 @@ pub fn blocks_text(blocks: u32) -> String {
     counted(blocks.into(), "block")
 }
 
+/// Each once, in the order of the first ones.
+pub fn unique<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
 pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     match words {
         [] => String::new(),

@@ -1,6 +1,6 @@
 //! What the plan asked and which candidate is best by it: a row for each metric, a column for each candidate.
 
-use pickfs_analysis::{ending::best, phases::tier};
+use pickfs_analysis::{ending::best, phases::tier, wording::unique};
 use pickfs_record::{
     finding::{AnswerEnd, Comparison, Panel},
     plan::Metric,
@@ -36,12 +36,8 @@ pub(crate) fn table(subject: &Subject, most: usize) -> Option<Table> {
         })
         .collect();
     asked.sort_by_key(|(_, _, is_asked)| !is_asked);
-    let mut labels: Vec<&str> = Vec::new();
-    for row in asked.iter().flat_map(|(panel, ..)| counted(panel)) {
-        if !labels.contains(&row.label.as_str()) {
-            labels.push(&row.label);
-        }
-    }
+    let rows = asked.iter().flat_map(|(panel, ..)| counted(panel));
+    let labels = unique(rows.map(|row| row.label.as_str()));
     let mut table = Table::new([("", Kind::Word), ("answer", Kind::Word)]);
     table.columns.extend(labels.iter().enumerate().map(|(index, label)| Column {
         part: Some(index),

@@ -1,6 +1,9 @@
 //! Operations that are done once in a trial, by suite: rates with their ranges, ratios with their intervals.
 
-use pickfs_analysis::phases::{Kind as TableKind, PhaseTable, RowRatio, ratio, tables};
+use pickfs_analysis::{
+    phases::{Kind as TableKind, PhaseTable, RowRatio, ratio, tables},
+    wording::unique,
+};
 use pickfs_record::{
     Heat, WorkUnit,
     finding::{Panel, PhaseCell, PhaseRow},
@@ -233,13 +236,10 @@ fn footnotes(
     panel: &Panel,
     phase: &PhaseRow,
 ) -> impl Iterator<Item = (String, String)> {
-    let mut kinds: Vec<&str> = Vec::new();
-    for (kind, _) in phase.cells.iter().flat_map(|cell| &cell.flags) {
-        if kind != OF_TAILS && !kinds.contains(&kind.as_str()) {
-            kinds.push(kind);
-        }
-    }
-    let doubts = kinds.into_iter().map(|kind| doubt(subject, panel, phase, kind));
+    let kinds = phase.cells.iter().flat_map(|cell| &cell.flags).map(|(kind, _)| kind.as_str());
+    let doubts = unique(kinds.filter(|kind| *kind != OF_TAILS))
+        .into_iter()
+        .map(|kind| doubt(subject, panel, phase, kind));
     let lost = panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.failed > 0);
     let lost = lost.map(|(row, cell)| {
         let reason = cell.failure.as_deref().unwrap_or("no reason kept");

@@ -2,6 +2,7 @@
 //!
 //! Under the table of a panel whose trials have figures; nothing elsewhere. None of it is claimed.
 
+use pickfs_analysis::wording::unique;
 use pickfs_record::{
     finding::{OpSummary, Panel, Row},
     quantity::{bytes_text, duration_text, grouped, significant},
@@ -33,12 +34,8 @@ pub(crate) fn beside(subject: &Subject, panel: &Panel) -> Vec<Node> {
 fn figures(subject: &Subject, panel: &Panel, rows: &[&Row]) -> Table {
     let headline = subject.headline(panel);
     let shown = numbers(panel, &headline, &ranking::compared(subject, panel));
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(|row| &row.figures) {
-        if !names.contains(&name.as_str()) && shown.iter().all(|metric| metric.op != *name) {
-            names.push(name);
-        }
-    }
+    let mut names = unique(rows.iter().flat_map(|row| &row.figures).map(|(name, _)| name));
+    names.retain(|name| shown.iter().all(|metric| metric.op != **name));
     let mut table = Table::new([("median over trials", Kind::Word)]);
     table.columns.extend(rows.iter().map(|row| Column::new(&row.label, Kind::Number)));
     let line = |name: &str| {

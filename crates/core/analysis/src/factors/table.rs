@@ -13,6 +13,7 @@ use crate::{
     panels::{BY_CANDIDATE, Disturbed, Group, Member, applies},
     phases::scale::blocks_apart,
     summary::is_carried,
+    wording::unique,
 };
 
 pub(super) struct Axis {
@@ -146,13 +147,7 @@ fn members<'a>(
 }
 
 fn axis(run: &RunRecord, name: String, members: &[&Member<'_>]) -> Axis {
-    let mut levels: Vec<String> = Vec::new();
-    for member in members {
-        let level = level(member.cell, &name);
-        if !levels.iter().any(|known| known == level) {
-            levels.push(level.to_string());
-        }
-    }
+    let mut levels = unique(members.iter().map(|member| level(member.cell, &name).to_string()));
     let design = &run.plan.design;
     if name == design.compare {
         if let Some(base) = levels.iter().position(|level| *level == design.reference) {

@@ -17,6 +17,7 @@ use crate::{
     budget,
     decide::{Decision, End, Rules, blocks_needed, decide},
     panels::Disturbed,
+    wording::unique,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -259,15 +260,9 @@ impl<'f, 'a> Contest<'f, 'a> {
     fn verdict(&self, objective: &Objective, is_partial: bool) -> ChoiceVerdict {
         let decided = self.decided(&self.fit, Disturbed::Kept, None);
         let best = decided.best();
-        let mut runs: Vec<String> = Vec::new();
-        for field in self.fields {
-            if !runs.contains(&field.run.name) {
-                runs.push(field.run.name.clone());
-            }
-        }
         ChoiceVerdict {
             place: self.place(),
-            runs,
+            runs: unique(self.fields.iter().map(|field| field.run.name.clone())),
             end: if is_partial { AnswerEnd::NoAnswer } else { decided.end() },
             standings: if best.is_empty() { Vec::new() } else { decided.standings() },
             ruled_out: self.ruled_out.clone(),
@@ -339,13 +334,8 @@ impl Decided {
 }
 
 fn labels(fields: &[Field<'_>]) -> Vec<String> {
-    let mut labels: Vec<String> = Vec::new();
-    for member in fields.iter().flat_map(|field| field.members()) {
-        if !labels.contains(&member.label) {
-            labels.push(member.label.clone());
-        }
-    }
-    labels
+    let members = fields.iter().flat_map(|field| field.members());
+    unique(members.map(|member| member.label.clone()))
 }
 
 fn unfit(fields: &[Field<'_>], label: &str) -> Option<String> {

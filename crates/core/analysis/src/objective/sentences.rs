@@ -9,7 +9,7 @@ use super::{
 use crate::{
     BLOCKS_MIN, absent, disturbed, gates,
     panels::Disturbed,
-    wording::{blocks_text, interval_text, list, percent_over_one, times},
+    wording::{blocks_text, interval_text, list, percent_over_one, times, unique},
 };
 
 pub(super) fn verdict(
@@ -150,14 +150,10 @@ fn told(entries: &[RuledOut], word: &str) -> Vec<String> {
 }
 
 fn left_out(contest: &Contest<'_, '_>) -> Option<String> {
-    let mut said: Vec<String> = Vec::new();
-    for absent in contest.fields.iter().flat_map(|field| absent::cells(field.run)) {
-        let text = format!("{} ({}: {})", absent.label, absent.how, absent.reason);
-        let is_aside = contest.aside.iter().any(|(label, _)| *label == absent.label);
-        if !is_aside && !contest.fit.contains(&absent.label) && !said.contains(&text) {
-            said.push(text);
-        }
-    }
+    let is_aside = |label: &str| contest.aside.iter().any(|(aside, _)| aside == label);
+    let absent = contest.fields.iter().flat_map(|field| absent::cells(field.run));
+    let absent = absent.filter(|one| !is_aside(&one.label) && !contest.fit.contains(&one.label));
+    let said = unique(absent.map(|one| format!("{} ({}: {})", one.label, one.how, one.reason)));
     (!said.is_empty()).then(|| format!("Skipped or failed: {}.", said.join("; ")))
 }
 
@@ -246,18 +242,15 @@ impl Contest<'_, '_> {
     /// The command that runs as many blocks as the pairs need; where they had them, a race.
     fn more_blocks(&self, best: &[String]) -> Vec<String> {
         let needed = self.needed.max(BLOCKS_MIN);
-        let (mut said, program): (Vec<String>, _) = (Vec::new(), program());
-        for run in self.fields.iter().map(|field| field.run) {
-            let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
-            let text = match best.is_empty() && blocks < needed {
-                true => format!("more blocks: {program} run {} --blocks {needed}", run.plan.name),
+        let program = program();
+        unique(self.fields.iter().map(|field| {
+            let (name, trials) = (&field.run.plan.name, &field.run.trials);
+            let blocks = trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+            match best.is_empty() && blocks < needed {
+                true => format!("more blocks: {program} run {name} --blocks {needed}"),
                 false => format!("more blocks: {program} run PLAN --until-decided"),
-            };
-            if !said.contains(&text) {
-                said.push(text);
             }
-        }
-        said
+        }))
     }
 
     /// Those that a condition ruled out and that would be ahead of, or level with, the best.

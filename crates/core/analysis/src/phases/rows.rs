@@ -127,14 +127,9 @@ fn cpu_share(record: &PhaseRecord) -> f64 {
 }
 
 fn failures<'a>(member: &Member<'a>, phase: &str) -> Vec<&'a str> {
+    let own = |trial: &&'a TrialRecord| reason(&trial.phase(phase)?.outcome);
     let trials = member.trials.iter();
-    trials
-        .filter_map(|trial| reason(&trial.phase(phase)?.outcome).or(reason(&trial.outcome)))
-        .chain(member.trials.iter().filter_map(|trial| match trial.phase(phase) {
-            None => reason(&trial.outcome),
-            Some(_) => None,
-        }))
-        .collect()
+    trials.filter_map(|trial| own(trial).or(reason(&trial.outcome))).collect()
 }
 
 fn reason(outcome: &Outcome) -> Option<&str> {

@@ -56,11 +56,18 @@ fn pairs<'a>(
     })
 }
 
-/// One sentence for each row of a group that did other work than its reference.
-pub fn sentences(group: &Group<'_>) -> Vec<String> {
-    let Some(reference) = group.members.get(group.reference) else { return Vec::new() };
-    let rivals = group.rivals().into_iter().map(|index| &group.members[index]);
-    rivals.filter_map(|other| sentence(reference, other)).collect()
+/// One for each row of a group that did other work than its reference.
+pub fn notices(groups: &[Group<'_>]) -> Vec<Notice> {
+    let of_group = |group: &Group<'_>| -> Vec<Notice> {
+        let at = if group.title.is_empty() { "" } else { &format!("{}: ", group.title) };
+        let Some(reference) = group.members.get(group.reference) else { return Vec::new() };
+        let rivals = group.rivals().into_iter().map(|index| &group.members[index]);
+        let said = rivals.filter_map(|other| sentence(reference, other));
+        let notice =
+            |said| Notice { kind: UNEQUAL_SCALE.into(), text: format!("{at}{said}"), trials: 0 };
+        said.map(notice).collect()
+    };
+    groups.iter().flat_map(of_group).collect()
 }
 
 fn sentence(reference: &Member<'_>, other: &Member<'_>) -> Option<String> {
@@ -78,16 +85,6 @@ fn sentence(reference: &Member<'_>, other: &Member<'_>) -> Option<String> {
         reference.label,
         significant(scale(base)?),
     ))
-}
-
-pub fn notices(groups: &[Group<'_>]) -> Vec<Notice> {
-    let text = |group: &Group<'_>| -> Vec<String> {
-        let place =
-            if group.title.is_empty() { String::new() } else { format!("{}: ", group.title) };
-        sentences(group).into_iter().map(|said| format!("{place}{said}")).collect()
-    };
-    let texts = groups.iter().flat_map(text);
-    texts.map(|text| Notice { kind: UNEQUAL_SCALE.into(), text, trials: 0 }).collect()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::{
     decide::Rules,
     panels::{Group, groups},
     summary::geometric_mean,
+    wording::unique,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,13 +102,7 @@ fn title(kind: &Kind, rows: &[usize], panel: &Panel) -> String {
             format!("{suite}{rest}")
         }
         Kind::Heat(heat) => {
-            let mut suites: Vec<&str> = Vec::new();
-            for row in rows {
-                let suite = panel.phases[*row].suite.as_str();
-                if !suites.contains(&suite) {
-                    suites.push(suite);
-                }
-            }
+            let suites = unique(rows.iter().map(|row| panel.phases[*row].suite.as_str()));
             let word = match heat {
                 Heat::Cold => "cold",
                 Heat::Hot => "hot",

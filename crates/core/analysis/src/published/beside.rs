@@ -17,6 +17,7 @@ use crate::{
     panels::{BY_CANDIDATE, Group, Member, groups},
     phases::{RowRatio, rate_metric, row_ratio},
     summary::geometric_mean,
+    wording::unique,
 };
 
 /// A run beside a published table.
@@ -168,12 +169,8 @@ fn published_name(member: &Member<'_>, table: &Published) -> Option<String> {
 }
 
 fn parts(table: &Published, columns: &Columns<'_>, rules: Rules) -> Vec<Part> {
-    let mut splits: Vec<(&str, &str)> = Vec::new();
-    for fact in table.facts.iter().filter(|fact| fact.processes == columns.processes) {
-        if !splits.contains(&(fact.table.as_str(), fact.split.as_str())) {
-            splits.push((&fact.table, &fact.split));
-        }
-    }
+    let own = table.facts.iter().filter(|fact| fact.processes == columns.processes);
+    let splits = unique(own.map(|fact| (fact.table.as_str(), fact.split.as_str())));
     splits.into_iter().map(|split| part(table, columns, split, rules)).collect()
 }
 

@@ -16,7 +16,7 @@ use super::{
     facts::{Fact, Statistic},
     table::Published,
 };
-use crate::summary::median;
+use crate::{summary::median, wording::unique};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BonniePhase {
@@ -214,14 +214,8 @@ fn latency_us(line: usize, label: &str, text: &str) -> Result<Option<f64>, Bonni
 }
 
 fn facts(lines: &[Figures]) -> Vec<Fact> {
-    let mut names: Vec<&str> = Vec::new();
-    for line in lines {
-        if !names.contains(&line.name.as_str()) {
-            names.push(&line.name);
-        }
-    }
     let mut facts = Vec::new();
-    for name in names {
+    for name in unique(lines.iter().map(|line| line.name.as_str())) {
         let own: Vec<&Figures> = lines.iter().filter(|line| line.name == name).collect();
         for (index, phase) in PHASES.iter().enumerate() {
             let figure = |value: fn(&Figure) -> Option<f64>| -> Option<f64> {

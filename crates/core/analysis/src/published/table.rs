@@ -4,6 +4,7 @@ use pickfs_record::phase::Heat;
 use thiserror::Error;
 
 use super::facts::{Fact, Statistic, read};
+use crate::wording::unique;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
@@ -96,13 +97,7 @@ impl Published {
     }
 
     pub fn file_systems(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for fact in &self.facts {
-            if !names.contains(&fact.file_system.as_str()) {
-                names.push(&fact.file_system);
-            }
-        }
-        names
+        unique(self.facts.iter().map(|fact| fact.file_system.as_str()))
     }
 }
 

@@ -5,6 +5,7 @@
 use pickfs_analysis::{
     published::{self, facts::Fact},
     summary::median,
+    wording::unique,
 };
 use pickfs_record::{
     TrialRecord, WorkUnit,
@@ -36,22 +37,16 @@ const DEVICE_READ: &str = "device_read_bytes";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PsvFile {
-    pub label: String,
     pub file_name: String,
     pub text: String,
 }
 
 pub fn psv_files(subject: &Subject) -> Vec<PsvFile> {
-    let mut labels: Vec<&str> = Vec::new();
     let panels: Vec<&Panel> =
         subject.findings.panels.iter().filter(|panel| !panel.phases.is_empty()).collect();
-    for row in panels.iter().flat_map(|panel| &panel.rows) {
-        if !labels.contains(&row.label.as_str()) {
-            labels.push(&row.label);
-        }
-    }
+    let rows = panels.iter().flat_map(|panel| &panel.rows);
+    let labels = unique(rows.map(|row| row.label.as_str()));
     let file = |(index, label): (usize, &str)| PsvFile {
-        label: label.into(),
         file_name: file_name(index, label, &labels),
         text: table(subject, &panels, label),
     };
