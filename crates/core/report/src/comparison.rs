@@ -7,7 +7,7 @@ use pickfs_analysis::compare::{
 };
 use pickfs_record::{
     CellId, Findings, RunRecord,
-    finding::{Comparison, OpSummary, Panel, QuantileSummary, Row},
+    finding::{Claim, Comparison, OpSummary, Panel, QuantileSummary, Row},
     quantity::{duration_text, grouped, significant},
 };
 
@@ -155,7 +155,11 @@ fn ratio_row(cell: &CellRatio) -> Vec<Cell> {
     let said = |ratio: &RunRatio, share: Option<String>| {
         let interval = ratio.interval.map_or_else(|| "-".into(), |(low, high)| factors(low, high));
         let value = ratio.ratio.map_or_else(|| "-".into(), significant);
-        let lines = [value, claim_word(ratio.claim).into(), interval];
+        let word = match ratio.claim {
+            Claim::Open => "undecided",
+            other => claim_word(other),
+        };
+        let lines = [value, word.into(), interval];
         Cell::from(lines.into_iter().chain(share).collect::<Vec<_>>().join("\n"))
     };
     row.extend(cell.steps.iter().enumerate().map(|(at, step)| {
@@ -195,11 +199,13 @@ fn result_text(cells: &[CellRatio]) -> String {
     let all = cells.len();
     let text = match (all, told.max_by(|a, b| far(a).total_cmp(&far(b)))) {
         (0, _) => "No cell was measured in every run.".into(),
-        (_, None) => format!("Results: in none of {all} rows is the last run told from the first."),
+        (_, None) => {
+            format!("Results: between the first run and the last none of {all} rows changed.")
+        }
         (_, Some(cell)) => {
             let ratio = cell.whole.ratio.map_or_else(|| "-".into(), significant);
             format!(
-                "Results: in {count} of {all} rows the last run is told from the first; farthest apart is {}, {}: \
+                "Results: between the first run and the last {count} of {all} rows changed; most of all {}, {}: \
                  last / first {ratio}.",
                 name(cell),
                 metric_name(&cell.metric)
@@ -355,7 +361,7 @@ mod tests {
     fn the_first_sentence_is_the_claim() {
         let [old, new] =
             [("6.1", 400.0), ("6.12", 500.0)].map(|(name, us)| run(name, 1, &[("ext4", us)]));
-        let told = "in 1 of 1 rows the last run is told from the first; farthest apart is ext4";
+        let told = "between the first run and the last 1 of 1 rows changed; most of all ext4";
         let (compared, text) = screen(&[old.clone(), new.clone()]);
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&text).contains(told), "{text}");
@@ -365,7 +371,10 @@ mod tests {
         let taken = Disturbance { foreign_user_share: 0.9, ..Disturbance::default() };
         busy.trials.iter_mut().for_each(|trial| trial.disturbance = Some(taken.clone()));
         let text = words(&screen(&[old, busy]).1);
-        assert!(text.contains("in none of 1 rows is the last run told from the first."), "{text}");
+        assert!(
+            text.contains("between the first run and the last none of 1 rows changed."),
+            "{text}"
+        );
         let why = "In the first, other programs took the CPU in 10 of 10 blocks of 6.1 and 6.12.";
         assert!(text.contains(why), "{text}");
     }
