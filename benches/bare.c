@@ -4,7 +4,7 @@
  *
  * With -DIN_LOOP the system call stands in the loop (x86-64) instead of in a function of the C library.
  *
- * Appends to a new file for so many seconds and prints `rate_per_s p50_ns laps`. The laps go to an
+ * Appends to a new file for so many seconds and prints `rate_per_s p50_ns operations`. The operations go to an
  * array that was touched before. It is a yardstick for benches/against-fio, not a benchmark of its own.
  */
 #define _GNU_SOURCE
@@ -62,29 +62,29 @@ int main(int argc, char **argv)
         return 2;
     }
     size_t room = (size_t)(seconds * 8e6) < LAPS_MAX ? (size_t)(seconds * 8e6) + 1 : LAPS_MAX;
-    uint32_t *laps_ns = malloc(room * sizeof *laps_ns);
+    uint32_t *operations_ns = malloc(room * sizeof *operations_ns);
     char *record = malloc(record_bytes);
-    if (!laps_ns || !record)
-        return fail("no memory for", "laps");
-    memset(laps_ns, 1, room * sizeof *laps_ns);
+    if (!operations_ns || !record)
+        return fail("no memory for", "operations");
+    memset(operations_ns, 1, room * sizeof *operations_ns);
     memset(record, 'r', record_bytes);
     int file = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file < 0)
         return fail("open", argv[1]);
 
-    size_t laps = 0;
+    size_t operations = 0;
     off_t offset = 0;
     uint64_t began = now_ns(), end = began, stop = began + (uint64_t)(seconds * 1e9);
-    while (end < stop && laps < room) {
+    while (end < stop && operations < room) {
         uint64_t start = now_ns();
         if (pwrite(file, record, record_bytes, offset) != (ssize_t)record_bytes)
             return fail("pwrite", argv[1]);
         end = now_ns();
-        laps_ns[laps++] = (uint32_t)(end - start);
+        operations_ns[operations++] = (uint32_t)(end - start);
         offset += (off_t)record_bytes;
     }
 
-    qsort(laps_ns, laps, sizeof *laps_ns, ascending);
-    printf("%.0f %u %zu\n", (double)laps * 1e9 / (double)(end - began), laps_ns[laps / 2], laps);
+    qsort(operations_ns, operations, sizeof *operations_ns, ascending);
+    printf("%.0f %u %zu\n", (double)operations * 1e9 / (double)(end - began), operations_ns[operations / 2], operations);
     return 0;
 }

@@ -24,5 +24,5 @@ quantiles() {
     jq -r 'select(.event == "op") | (.op | gsub("-"; "_")) as $op
         | ({"0.5": "p50", "0.9": "p90", "0.99": "p99", "0.999": "p999", "0.9999": "p9999"} as $words
            | .service.quantiles[] | $words[.q | tostring] as $word | select($word) | "\($op)_\($word)_ns\t\(.value_ns)"),
-          "\($op)_max_ns\t\(.service.max_ns)", "\($op)_laps\t\(.service.count)"'
+          "\($op)_max_ns\t\(.service.max_ns)", "\($op)_operations\t\(.service.count)"'
 }

@@ -140,8 +140,9 @@ fn direct_text(trial: &TrialRecord) -> Option<String> {
 }
 
 fn overflow_text(trial: &TrialRecord) -> Option<String> {
-    let laps: u64 = trial.ops.iter().map(|op| op.service.overflow).sum();
-    (laps > 0).then(|| format!("{laps} operations were longer than the histogram holds"))
+    let operations: u64 = trial.ops.iter().map(|op| op.service.overflow).sum();
+    (operations > 0)
+        .then(|| format!("{operations} operations were longer than the histogram holds"))
 }
 
 /// Doubts over the run, one notice per kind: the number of its trials, and the words

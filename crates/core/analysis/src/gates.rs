@@ -85,7 +85,7 @@ pub const GATES: [Gate; 9] = [
 pub const OVERLOADED: &str = "overloaded";
 /// Of two rows: both have the capacity at which the search ends.
 const AT_LIMIT: &str = "at-limit";
-/// Share of the rate by which a trial that is not overloaded may miss it: one late turn of a short trial.
+/// Share of the rate by which a trial that is not overloaded may miss it: one late arrival of a short trial.
 const OVERLOADED_SHARE: f64 = 0.05;
 
 pub fn is_overloaded(trial: &TrialRecord) -> bool {

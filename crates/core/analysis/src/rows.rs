@@ -115,7 +115,7 @@ fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
 fn missed(trials: &[&TrialRecord]) -> Option<String> {
     let loads = trials.iter().filter_map(|trial| trial.load.as_ref());
     let (missed, due) =
-        loads.fold((0, 0), |(m, due), load| (m + load.missed, due + load.turns + load.missed));
+        loads.fold((0, 0), |(m, due), load| (m + load.missed, due + load.arrivals + load.missed));
     (missed > 0).then(|| {
         let [missed, due] = [missed, due].map(|count| grouped(count as i64));
         format!("missed {missed} of {due} operations (due in the measured time, never begun)")
@@ -180,7 +180,7 @@ mod tests {
     fn operations_that_were_never_begun_are_told_beside_the_rate() {
         let mut run = fake_run(&FakeRun::default());
         for load in run.trials.iter_mut().filter_map(|trial| trial.load.as_mut()) {
-            (load.turns, load.missed) = (1_750, if load.turns > 0 { 250 } else { 0 });
+            (load.arrivals, load.missed) = (1_750, if load.arrivals > 0 { 250 } else { 0 });
         }
         let groups = groups(&run);
         let row = row(&groups[0].members[1], Vec::new());

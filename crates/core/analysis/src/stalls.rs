@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use pickfs_record::{
     Cell, CellId, Outcome, RunRecord, StallRecord,
-    stall::{CauseRow, CauseWords, OpStalls, OpenLap, ProbeTier, StallCounts},
+    stall::{CauseRow, CauseWords, OpStalls, OpenOperation, ProbeTier, StallCounts},
 };
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,14 +26,14 @@ pub struct StallTable {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OpTable {
     pub op: String,
-    /// All laps of it, slow or not; 0 where that is not known.
-    pub laps_all: u64,
+    /// All operations of it, slow or not; 0 where that is not known.
+    pub operations_all: u64,
     pub sums: OpStalls,
     pub causes: Vec<CauseLine>,
-    /// Where threads were on a processor in slow laps, by samples, most first; empty where none were
+    /// Where threads were on a processor in slow operations, by samples, most first; empty where none were
     /// taken.
     pub samples: Vec<SampleLine>,
-    pub worst: Vec<WorstLap>,
+    pub worst: Vec<WorstOperation>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -58,13 +58,13 @@ pub struct CauseLine {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct WorstLap {
+pub struct WorstOperation {
     /// The trial it is from; 0 where there was none.
     pub trial: u32,
     /// When it began, from the start of the measurement.
     pub at_ns: u64,
-    /// The lap; the stacks it refers to are those of its trial's record.
-    pub lap: OpenLap,
+    /// The operation; the stacks it refers to are those of its trial's record.
+    pub operation: OpenOperation,
 }
 
 const WORST_MAX: usize = 256;
@@ -95,7 +95,7 @@ fn of_cell(run: &RunRecord, cell: &Cell) -> Option<StallTable> {
         let began_ns = trial.load.as_ref().map_or(0, |load| load.began_ns);
         table.add(record, trial.number, began_ns);
         for op in &trial.ops {
-            table.op(&op.op).laps_all += op.service.count;
+            table.op(&op.op).operations_all += op.service.count;
         }
     }
     (table.trials > 0).then(|| table.finished())
@@ -107,8 +107,8 @@ impl StallTable {
         let (sum, one) = (&mut self.counts, &record.counts);
         sum.events += one.events;
         sum.events_lost += one.events_lost;
-        sum.laps_missed += one.laps_missed;
-        sum.laps_unwatched += one.laps_unwatched;
+        sum.operations_missed += one.operations_missed;
+        sum.operations_unwatched += one.operations_unwatched;
         sum.threads += one.threads;
         sum.run_delay_ns += one.run_delay_ns;
         sum.samples += one.samples;
@@ -122,10 +122,10 @@ impl StallTable {
         add_new(&mut self.missing, &record.missing);
         for op in &record.ops {
             self.op(&op.op).add(op, record);
-            self.op(&op.op).worst.extend(op.worst.iter().map(|lap| WorstLap {
+            self.op(&op.op).worst.extend(op.worst.iter().map(|operation| WorstOperation {
                 trial,
-                at_ns: lap.start_ns.saturating_sub(began_ns),
-                lap: lap.clone(),
+                at_ns: operation.start_ns.saturating_sub(began_ns),
+                operation: operation.clone(),
             }));
         }
     }
@@ -136,7 +136,7 @@ impl StallTable {
     }
 
     fn finished(mut self) -> StallTable {
-        self.ops.retain(|op| op.sums.laps > 0);
+        self.ops.retain(|op| op.sums.operations > 0);
         self.ops.iter_mut().for_each(OpTable::finish);
         self.ops.sort_by_key(|op| (Reverse(op.sums.total_ns), op.op.clone()));
         self
@@ -160,7 +160,7 @@ fn found_or<T>(all: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() 
 impl OpTable {
     fn add(&mut self, op: &OpStalls, record: &StallRecord) {
         let sums = &mut self.sums;
-        sums.laps += op.laps;
+        sums.operations += op.operations;
         sums.total_ns += op.total_ns;
         sums.on_cpu_ns += op.on_cpu_ns;
         sums.blocked_ns += op.blocked_ns;
@@ -215,14 +215,14 @@ impl OpTable {
             line.share = line.samples as f64 / all.max(1) as f64;
         }
         self.samples.sort_by_key(|line| (Reverse(line.samples), line.function.clone()));
-        self.worst.sort_by_key(|worst| Reverse(worst.lap.length_ns()));
+        self.worst.sort_by_key(|worst| Reverse(worst.operation.length_ns()));
         self.worst.truncate(WORST_MAX);
     }
 }
 
-/// Laps in which several holders occur count once for each of them.
+/// Operations in which several holders occur count once for each of them.
 fn join(sum: &mut CauseRow, row: &CauseRow) {
-    sum.laps += row.laps;
+    sum.operations += row.operations;
     sum.times += row.times;
     sum.total_ns += row.total_ns;
     sum.max_ns = sum.max_ns.max(row.max_ns);
@@ -236,19 +236,20 @@ mod tests {
 
     fn row(cause: &str, who: &str, total_ns: u64, max_ns: u64, stack: u32) -> CauseRow {
         let (cause, who, stack) = (cause.into(), who.into(), Some(stack));
-        CauseRow { cause, who, laps: 2, times: 3, total_ns, max_ns, stack, waker_stack: None }
+        CauseRow { cause, who, operations: 2, times: 3, total_ns, max_ns, stack, waker_stack: None }
     }
 
     fn record(rows: Vec<CauseRow>, stack: &str) -> StallRecord {
         let total_ns = rows.iter().map(|row| row.total_ns).sum();
-        let lap = OpenLap { start_ns: 1_500, end_ns: 2_500, ..OpenLap::default() };
+        let operation =
+            OpenOperation { start_ns: 1_500, end_ns: 2_500, ..OpenOperation::default() };
         let op = OpStalls {
             op: "append".into(),
-            laps: 4,
+            operations: 4,
             total_ns,
             blocked_ns: total_ns,
             causes: rows,
-            worst: vec![lap],
+            worst: vec![operation],
             ..OpStalls::default()
         };
         StallRecord {
@@ -271,7 +272,7 @@ mod tests {
         table.add(&first, 1, 1_000);
         table.add(&second, 2, 0);
         let op = table.finished().ops.remove(0);
-        assert_eq!((op.sums.laps, op.sums.total_ns), (8, 1_000));
+        assert_eq!((op.sums.operations, op.sums.total_ns), (8, 1_000));
         let line = &op.causes[0];
         assert_eq!((line.words.title.as_str(), line.sum.total_ns, line.sum.times), ("A", 900, 6));
         assert_eq!((line.share, line.stack.as_slice()), (0.9, &["second".to_string()][..]));
@@ -307,6 +308,6 @@ mod tests {
     fn a_watched_process_has_a_table_of_its_own() {
         let table = table_of("process 7", &record(vec![row("a", "", 10, 10, 0)], "s"), 0);
         assert_eq!((table.trials, table.counts.events, table.missing.len()), (0, 5, 1));
-        assert_eq!((table.ops[0].laps_all, table.ops[0].causes.len()), (0, 1));
+        assert_eq!((table.ops[0].operations_all, table.ops[0].causes.len()), (0, 1));
     }
 }

@@ -9,7 +9,7 @@ pub const UNSTEADY_RATIO: f64 = 1.1;
 pub const SECONDS_MIN: usize = 6;
 
 /// Median of the last third over the median of the first third of the seconds'
-/// medians; absent under six seconds with laps.
+/// medians; absent under six seconds with operations.
 pub fn thirds_ratio(rows: &[Second]) -> Option<f64> {
     let (first, last) = thirds(rows)?;
     Some(spread(&last).median / spread(&first).median)

@@ -120,7 +120,7 @@ fn op_measured_s(trial: &TrialRecord, op: &str) -> f64 {
     measured_s + sync_ns.map_or(0.0, |ns| ns / 1e9)
 }
 
-/// Measured time of a trial in seconds: of its phases, of the schedule, else the seconds with laps.
+/// Measured time of a trial in seconds: of its phases, of the schedule, else the seconds with operations.
 pub fn measured_s(trial: &TrialRecord) -> f64 {
     if !trial.phases.is_empty() {
         let ran = trial.phases.iter().filter(|phase| !phase.is_derived);
@@ -145,16 +145,16 @@ pub fn is_at_limit(trial: &TrialRecord) -> bool {
     trial.counts.contains_key(AT_LIMIT_KEY) || trial.notes.iter().any(in_words)
 }
 
-/// Turns per second of a trial: the capacity that it found, or else what it achieved.
+/// Arrivals per second of a trial: the capacity that it found, or else what it achieved.
 pub fn rate_held(trial: &TrialRecord) -> Option<f64> {
     let found = trial.counts.get(CAPACITY_KEY).copied();
     found.or(trial.load.as_ref().map(|load| load.achieved_per_s))
 }
 
-/// Turns per second of the closed loop at the end of a trial.
+/// Arrivals per second of the closed loop at the end of a trial.
 pub fn sustained(trial: &TrialRecord) -> Option<f64> {
-    let [turns, ns] = SUSTAINED_KEYS.map(|key| trial.counts.get(key).copied());
-    ns.filter(|ns| *ns > 0.0).zip(turns).map(|(ns, turns)| turns * 1e9 / ns)
+    let [arrivals, ns] = SUSTAINED_KEYS.map(|key| trial.counts.get(key).copied());
+    ns.filter(|ns| *ns > 0.0).zip(arrivals).map(|(ns, arrivals)| arrivals * 1e9 / ns)
 }
 
 /// A figure is the number of that name; the rate is that of the phase with this name, or the
@@ -178,14 +178,16 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
         let rate = phase.rate_per_s;
         return (phase.is_finished() && rate.is_finite() && rate > 0.0).then_some(rate);
     }
-    let laps = trial.op(name)?.view(metric.view)?;
+    let operations = trial.op(name)?.view(metric.view)?;
     let value = match metric.statistic {
-        Statistic::Quantile(q) => laps.quantile(q)?.value_ns as f64,
-        Statistic::Mean => laps.mean_ns,
-        Statistic::Sd => laps.sd_ns,
-        Statistic::Min => laps.min_ns as f64,
-        Statistic::Max => laps.max_ns as f64,
-        Statistic::Rate | Statistic::Figure(_) => laps.count as f64 / op_measured_s(trial, name),
+        Statistic::Quantile(q) => operations.quantile(q)?.value_ns as f64,
+        Statistic::Mean => operations.mean_ns,
+        Statistic::Sd => operations.sd_ns,
+        Statistic::Min => operations.min_ns as f64,
+        Statistic::Max => operations.max_ns as f64,
+        Statistic::Rate | Statistic::Figure(_) => {
+            operations.count as f64 / op_measured_s(trial, name)
+        }
     };
     (value.is_finite() && value > 0.0).then_some(value)
 }
@@ -215,14 +217,14 @@ mod tests {
     use super::*;
     use pickfs_record::record::QuantileRow;
 
-    fn laps(value_ns: u64, episodes: u64) -> Times {
+    fn operations(value_ns: u64, episodes: u64) -> Times {
         let row = QuantileRow { q: 0.999, value_ns, episodes };
         Times { count: 100, quantiles: vec![row], ..Times::default() }
     }
 
     #[test]
     fn a_quantile_is_the_median_over_trials_of_the_trials_own() {
-        let rows = [laps(10, 5), laps(90, 5), laps(20, 5)];
+        let rows = [operations(10, 5), operations(90, 5), operations(20, 5)];
         let found = quantile(0.999, &rows.iter().collect::<Vec<_>>());
         assert_eq!(found.value_ns, Spread { median: 20.0, low: 10.0, high: 90.0 });
         assert_eq!((found.episodes, found.carried), (15, true));
@@ -231,10 +233,10 @@ mod tests {
     #[test]
     fn ten_episodes_over_three_trials_carry_and_less_does_not() {
         let carried = |rows: &[Times]| quantile(0.999, &rows.iter().collect::<Vec<_>>()).carried;
-        assert!(carried(&[laps(1, 4), laps(1, 3), laps(1, 3)]));
-        assert!(!carried(&[laps(1, 3), laps(1, 3), laps(1, 3)]));
-        assert!(!carried(&[laps(1, 50), laps(1, 50)]));
-        assert!(!carried(&[laps(1, 50), laps(1, 50), laps(1, 0)]));
+        assert!(carried(&[operations(1, 4), operations(1, 3), operations(1, 3)]));
+        assert!(!carried(&[operations(1, 3), operations(1, 3), operations(1, 3)]));
+        assert!(!carried(&[operations(1, 50), operations(1, 50)]));
+        assert!(!carried(&[operations(1, 50), operations(1, 50), operations(1, 0)]));
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn values_of_one_row_are_over_or_under_a_bound() {
 }
 
 #[test]
-fn no_large_lap_in_short_trials_proves_nothing() {
+fn no_large_operation_in_short_trials_proves_nothing() {
     let mishaps = vec![Mishap::new(
         "ext4",
         "",
@@ -239,7 +239,7 @@ fn no_large_lap_in_short_trials_proves_nothing() {
     let answer = put(claim, std::slice::from_ref(&run));
     assert!(reason(&answer).contains("too short"), "{answer:?}");
     let tiny = put(&claim.replace("over 1s", "over 1us"), &[run]);
-    assert_eq!(tiny.outcome, Outcome::Seen, "one lap over the bound is enough");
+    assert_eq!(tiny.outcome, Outcome::Seen, "one operation over the bound is enough");
 }
 
 fn column(lanes: u32, blocks: u32, speeds: Vec<Speed>) -> RunRecord {

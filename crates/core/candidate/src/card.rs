@@ -95,41 +95,41 @@ impl Probe<'_> {
     fn random_reads(&self) -> Result<(f64, u64), TargetError> {
         let mut buffer = AlignedBuffer::zeroed(SMALL_BYTES as usize);
         let began = Instant::now();
-        let laps_ns = self.laps(|offset_bytes| {
+        let operations_ns = self.operations(|offset_bytes| {
             let start = Instant::now();
             self.file.read_exact_at(&mut buffer, offset_bytes)?;
             Ok(start.elapsed())
         })?;
-        Ok((laps_ns.len() as f64 / began.elapsed().as_secs_f64(), rank(&laps_ns, 0.5)))
+        Ok((operations_ns.len() as f64 / began.elapsed().as_secs_f64(), rank(&operations_ns, 0.5)))
     }
 
     /// Median; the write before it is not in it.
     fn flushes(&self) -> Result<u64, TargetError> {
         let mut noise = Incompressible::new();
         let block = &noise.next_piece()[..SMALL_BYTES as usize];
-        let laps_ns = self.laps(|offset_bytes| {
+        let operations_ns = self.operations(|offset_bytes| {
             self.file.write_all_at(block, offset_bytes)?;
             let start = Instant::now();
             self.file.sync_data()?;
             Ok(start.elapsed())
         })?;
-        Ok(rank(&laps_ns, 0.5))
+        Ok(rank(&operations_ns, 0.5))
     }
 
-    fn laps(
+    fn operations(
         &self,
-        mut lap: impl FnMut(u64) -> std::io::Result<Duration>,
+        mut operation: impl FnMut(u64) -> std::io::Result<Duration>,
     ) -> Result<Vec<u64>, TargetError> {
         let mut places = fastrand::Rng::new();
-        let mut laps_ns = Vec::with_capacity(1 << 16);
+        let mut operations_ns = Vec::with_capacity(1 << 16);
         let began = Instant::now();
         while began.elapsed() < self.length {
             let offset_bytes = places.u64(..(self.size_bytes / SMALL_BYTES).max(1)) * SMALL_BYTES;
-            let took = lap(offset_bytes).map_err(TargetError::io("probe", self.path))?;
-            laps_ns.push(took.as_nanos() as u64);
+            let took = operation(offset_bytes).map_err(TargetError::io("probe", self.path))?;
+            operations_ns.push(took.as_nanos() as u64);
         }
-        laps_ns.sort_unstable();
-        Ok(laps_ns)
+        operations_ns.sort_unstable();
+        Ok(operations_ns)
     }
 }
 

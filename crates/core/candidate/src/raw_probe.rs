@@ -24,7 +24,7 @@ pub(crate) fn probe(
     let file = open(path)?;
     let mut bytes = Incompressible::new();
     let mut places = fastrand::Rng::new();
-    let mut laps_ns = Vec::with_capacity(1 << 16);
+    let mut operations_ns = Vec::with_capacity(1 << 16);
     let block = &bytes.next_piece()[..BLOCK_BYTES as usize];
     let began = Instant::now();
     while began.elapsed() < length {
@@ -32,9 +32,9 @@ pub(crate) fn probe(
         let start = Instant::now();
         file.write_all_at(block, offset_bytes).map_err(TargetError::io("probe", path))?;
         file.sync_data().map_err(TargetError::io("flush", path))?;
-        laps_ns.push(start.elapsed().as_nanos() as u64);
+        operations_ns.push(start.elapsed().as_nanos() as u64);
     }
-    Ok(summary(laps_ns, began.elapsed()))
+    Ok(summary(operations_ns, began.elapsed()))
 }
 
 /// Direct where the file system can, else through the page cache. A block device is opened
@@ -48,13 +48,13 @@ pub(crate) fn open(path: &Path) -> Result<File, TargetError> {
         .map_err(TargetError::io("open", path))
 }
 
-fn summary(mut laps_ns: Vec<u64>, elapsed: Duration) -> RawProbe {
-    laps_ns.sort_unstable();
+fn summary(mut operations_ns: Vec<u64>, elapsed: Duration) -> RawProbe {
+    operations_ns.sort_unstable();
     RawProbe {
-        count: laps_ns.len() as u64,
-        p50_ns: rank(&laps_ns, 0.5),
-        p99_ns: rank(&laps_ns, 0.99),
-        max_ns: laps_ns.last().copied().unwrap_or(0),
+        count: operations_ns.len() as u64,
+        p50_ns: rank(&operations_ns, 0.5),
+        p99_ns: rank(&operations_ns, 0.99),
+        max_ns: operations_ns.last().copied().unwrap_or(0),
         elapsed_s: elapsed.as_secs_f64(),
     }
 }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_stays_within_its_file_and_counts_its_laps() {
+    fn a_probe_stays_within_its_file_and_counts_its_operations() {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(8 * BLOCK_BYTES).unwrap();
         let probe = probe(file.path(), 8 * BLOCK_BYTES, Duration::from_millis(20)).unwrap();

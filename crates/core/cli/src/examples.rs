@@ -72,10 +72,10 @@ pub const REPORT: &str = "Examples:
 
 pub const EXPLAIN: &str = "Examples:
   pickfs explain pickfs-runs/2026-11-21-article-001-readers
-  pickfs explain pickfs-runs/a --laps 10 --stacks
+  pickfs explain pickfs-runs/a --operations 10 --stacks
   pickfs explain pickfs-runs/a --json
   sudo pickfs explain -- git checkout main
-  sudo pickfs explain --over 1ms --laps 10 --stacks -o calls.txt -- make
+  sudo pickfs explain --over 1ms --operations 10 --stacks -o calls.txt -- make
   sudo pickfs explain -p 4711 --seconds 30";
 
 pub const COMPARE: &str = "Examples:

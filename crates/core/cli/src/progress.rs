@@ -129,8 +129,8 @@ impl Sink for Progress {
                 self.running.levels.clone_from(levels);
                 self.show(&self.cell);
             }
-            Event::TrialProgress { phase, laps, max_ns, .. } => {
-                let live = match laps {
+            Event::TrialProgress { phase, operations, max_ns, .. } => {
+                let live = match operations {
                     0 => String::new(),
                     _ => format!(", worst {}", duration_text(*max_ns as f64)),
                 };

@@ -50,27 +50,27 @@ impl<O: Observer, S: Storage> Observed<O, S> {
 
     pub fn append(&mut self, payload: &[u8]) -> Result<Appended> {
         self.journal.encode(payload)?;
-        let mut lap = self.now_ns();
+        let mut operation = self.now_ns();
         let rolled = self.journal.needs_roll();
         if rolled {
             self.journal.roll()?;
-            lap = note(&mut self.second.roll, lap, self.start);
+            operation = note(&mut self.second.roll, operation, self.start);
         }
         let appended = self.journal.write_encoded()?;
-        lap = note(&mut self.second.append, lap, self.start);
+        operation = note(&mut self.second.append, operation, self.start);
         if self.journal.sync_due() {
             self.journal.sync()?;
-            lap = note(&mut self.second.sync, lap, self.start);
+            operation = note(&mut self.second.sync, operation, self.start);
         }
-        self.turn_to(lap / SECOND_NS);
+        self.turn_to(operation / SECOND_NS);
         Ok(Appended { rolled, ..appended })
     }
 
     pub fn sync(&mut self) -> Result<()> {
-        let lap = self.now_ns();
+        let operation = self.now_ns();
         self.journal.sync()?;
-        let lap = note(&mut self.second.sync, lap, self.start);
-        self.turn_to(lap / SECOND_NS);
+        let operation = note(&mut self.second.sync, operation, self.start);
+        self.turn_to(operation / SECOND_NS);
         Ok(())
     }
 

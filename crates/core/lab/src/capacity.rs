@@ -17,7 +17,7 @@ use crate::{interrupt::Interrupt, machine::TrialError};
 
 pub type Attempt<'a> = dyn FnMut(&TrialSpec, &mut TrialRecord) -> Result<(), TrialError> + 'a;
 
-/// Searches; `record` keeps the laps of the highest rate that was held, and counts
+/// Searches; `record` keeps the operations of the highest rate that was held, and counts
 /// `capacity_per_s` (0 where no rate was), `capacity_attempts`, and `capacity_at_limit` where it may be more. An
 /// attempt that failed held nothing; without any other the search fails with its reason.
 pub fn seek(
@@ -160,7 +160,7 @@ mod tests {
         Arrival, Clock, OpIndex, RecorderOptions, SimClock, plan::ResponseBound, recorder,
     };
     use pickfs_testkit::{FakeRun, fake_run, fake_spec};
-    use pickfs_workload::{Bench, Fault, Pace, Span, Turn, Work, drive};
+    use pickfs_workload::{Arrived, Bench, Fault, Pace, Span, Work, drive};
 
     use super::*;
 
@@ -237,16 +237,16 @@ mod tests {
     }
 
     impl Work for Stalling {
-        fn turn<C: Clock>(
+        fn arrival<C: Clock>(
             &mut self,
             clock: &C,
-            turn: &Turn,
+            arrival: &Arrived,
             bench: &mut Bench,
         ) -> Result<u64, Fault> {
-            let stall = self.stalls_at_ns.take_if(|at_ns| turn.start_ns > *at_ns);
+            let stall = self.stalls_at_ns.take_if(|at_ns| arrival.start_ns > *at_ns);
             self.clock.advance(50_000 + stall.map_or(0, |_| 1_400_000_000));
             let end_ns = clock.now_ns();
-            bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+            bench.record(OpIndex(0), arrival.start_ns, end_ns, 0);
             Ok(end_ns)
         }
     }
@@ -257,8 +257,9 @@ mod tests {
         let mut work = Stalling { clock: clock.clone(), stalls_at_ns };
         let mut pace = Pace::new(Arrival::Fixed { rate_per_s }, 1, 0);
         let ops = vec!["durable".into()];
-        let (laps, keeper) = recorder(&RecorderOptions { ops, responses: true, spikes_max: 0 });
-        let mut bench = Bench::new(laps, true, None);
+        let (operations, keeper) =
+            recorder(&RecorderOptions { ops, responses: true, spikes_max: 0 });
+        let mut bench = Bench::new(operations, true, None);
         let span = Span::time(1_000_000_000);
         let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
         attempt.ops = keeper.finish(bench.into_recorder().finish());

@@ -8,7 +8,9 @@ use std::{
 };
 
 use pickfs_record::{TrialSpec, WorkerMessage};
-use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
+use pickfs_sys::{
+    live_page::LivePage, slow_operations::SlowOperations, starting_gate::StartingGate,
+};
 use pickfs_workload::Length;
 
 use crate::{
@@ -59,7 +61,7 @@ impl Limits {
 
 pub struct Around<'a> {
     pub page: Option<&'a LivePage>,
-    pub slow_laps: Option<&'a SlowLaps>,
+    pub slow_operations: Option<&'a SlowOperations>,
     pub interrupt: &'a Interrupt,
     pub observe: &'a mut dyn FnMut(Moment),
     pub make_cold: &'a mut dyn FnMut() -> Result<(), String>,
@@ -78,8 +80,8 @@ pub fn run_crew(
         }
         _ => None,
     };
-    let (page, slow_laps) = (around.page, around.slow_laps);
-    let inherits = Inheritance { page, slow_laps, gate: gate.as_ref() };
+    let (page, slow_operations) = (around.page, around.slow_operations);
+    let inherits = Inheritance { page, slow_operations, gate: gate.as_ref() };
     let (sender, inbox) = channel();
     let mut lanes = Vec::new();
     for lane in 0..spec.lanes.max(1) {
@@ -217,7 +219,7 @@ mod tests {
     ) -> Result<Vec<Vec<WorkerMessage>>, WorkerError> {
         let spec = TrialSpec { lanes, ..spec() };
         let make_cold = &mut || Ok(());
-        let around = Around { page: None, slow_laps: None, interrupt, observe, make_cold };
+        let around = Around { page: None, slow_operations: None, interrupt, observe, make_cold };
         run_crew(program, &spec, Limits::of(&spec, Length::Clock), around)
     }
 
@@ -336,7 +338,7 @@ mod tests {
         let interrupt = Interrupt::default();
         let around = Around {
             page: None,
-            slow_laps: None,
+            slow_operations: None,
             interrupt: &interrupt,
             observe: &mut |moment| phases.push(moment),
             make_cold: &mut || {

@@ -11,7 +11,7 @@ use pickfs_record::{
 /// A trial shorter than this many periods has not seen periodic work (validity rule 2).
 pub const PERIODS_MIN: f64 = 2.0;
 
-/// Of a loop that the clock ended after `measured_s`; of phases each by its own time: those whose laps
+/// Of a loop that the clock ended after `measured_s`; of phases each by its own time: those whose operations
 /// may show a tail, which are the ones with repeated operations.
 pub fn periods(record: &mut TrialRecord, periods: &[Period], measured_s: Option<f64>) {
     let longest = periods.iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
@@ -23,9 +23,9 @@ pub fn periods(record: &mut TrialRecord, periods: &[Period], measured_s: Option<
     }
     let TrialRecord { phases, ops, .. } = record;
     for phase in phases.iter_mut().filter(|phase| phase.is_finished() && !phase.is_derived) {
-        let has_laps = ops.iter().any(|op| belongs_to(&op.op, &phase.phase));
+        let has_operations = ops.iter().any(|op| belongs_to(&op.op, &phase.phase));
         let Some(text) = too_short(longest, phase.elapsed_ns as f64 / 1e9) else { continue };
-        if has_laps {
+        if has_operations {
             phase.flags.push(Flag { kind: "period-not-covered".into(), text });
         }
     }
@@ -103,7 +103,7 @@ mod tests {
         let mut record = run.trials.into_iter().find(|t| t.image.is_some()).expect("an image");
         record.flags.clear();
         let load = record.load.as_mut().expect("a load");
-        (load.late_driver, load.turns, load.asked_per_s) = (0, 10_000, Some(1_000.0));
+        (load.late_driver, load.arrivals, load.asked_per_s) = (0, 10_000, Some(1_000.0));
         load.achieved_per_s = 1_000.0;
         record
     }
@@ -157,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn each_phase_with_laps_must_cover_two_periods_by_itself() {
+    fn each_phase_with_operations_must_cover_two_periods_by_itself() {
         let mut run = fake_phased_run(&FakePhasedRun { blocks: 1, ..FakePhasedRun::files() });
         let mut record = run.trials.remove(0);
         record.phases.iter_mut().for_each(|phase| phase.elapsed_ns = 70_000_000_000);
         let op = record.ops[0].op.clone();
         let of_op = |phase: &PhaseRecord| belongs_to(&op, &phase.phase);
-        let at = record.phases.iter().position(of_op).expect("a phase with laps");
+        let at = record.phases.iter().position(of_op).expect("a phase with operations");
         record.phases[at].elapsed_ns = 20_000_000_000;
         let mute = PhaseRecord { elapsed_ns: 1, ..PhaseRecord::named("one call") };
         record.phases.push(mute);

@@ -1,15 +1,15 @@
 use std::sync::{Arc, OnceLock};
 
 use pickfs_record::{ExplainAlso, Plan, StallRecord, TrialRecord};
-use pickfs_sys::slow_laps::SlowLaps;
+use pickfs_sys::slow_operations::SlowOperations;
 use serde::Deserialize;
 
 use crate::crew::Moment;
 
-/// Laps above this are slow where a plan names no other time: 100 microseconds.
+/// Operations above this are slow where a plan names no other time: 100 microseconds.
 pub const SLOW_ABOVE_NS: u64 = 100_000;
 
-/// What a plan says of it: `explain = true`, or the time above which laps are slow and what is read
+/// What a plan says of it: `explain = true`, or the time above which operations are slow and what is read
 /// beside: `explain = "50us,samples=997,context"`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -43,7 +43,7 @@ pub fn explain_words(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
 }
 
 /// Begins to watch processes, and gives what ends it: an extra.
-pub type Explain = fn(Arc<SlowLaps>, &[u32], &ExplainAlso) -> Ending;
+pub type Explain = fn(Arc<SlowOperations>, &[u32], &ExplainAlso) -> Ending;
 pub type Ending = Box<dyn FnOnce() -> StallRecord>;
 
 static EXPLAIN: OnceLock<Explain> = OnceLock::new();
@@ -55,7 +55,7 @@ pub fn add(explain: Explain) {
 
 #[derive(Default)]
 pub struct Explanation {
-    laps: Option<Arc<SlowLaps>>,
+    operations: Option<Arc<SlowOperations>>,
     also: ExplainAlso,
     ending: Option<Ending>,
 }
@@ -71,21 +71,21 @@ impl Explanation {
             );
             return Explanation::default();
         }
-        let laps = SlowLaps::create(above_ns).map(Arc::new);
-        let laps = laps
+        let operations = SlowOperations::create(above_ns).map(Arc::new);
+        let operations = operations
             .map_err(|error| record.notes.push(format!("slow operations not explained: {error}")));
-        Explanation { laps: laps.ok(), also, ending: None }
+        Explanation { operations: operations.ok(), also, ending: None }
     }
 
-    pub fn slow_laps(&self) -> Option<Arc<SlowLaps>> {
-        self.laps.clone()
+    pub fn slow_operations(&self) -> Option<Arc<SlowOperations>> {
+        self.operations.clone()
     }
 
     pub fn at(&mut self, moment: &Moment) {
-        if let (Moment::Going { processes }, Some(laps), Some(explain)) =
-            (moment, &self.laps, EXPLAIN.get())
+        if let (Moment::Going { processes }, Some(operations), Some(explain)) =
+            (moment, &self.operations, EXPLAIN.get())
         {
-            self.ending = Some(explain(Arc::clone(laps), processes, &self.also));
+            self.ending = Some(explain(Arc::clone(operations), processes, &self.also));
         }
     }
 

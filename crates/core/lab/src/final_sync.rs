@@ -72,19 +72,19 @@ pub fn ops(plan: &Plan, cell: &Cell) -> Vec<String> {
     ops
 }
 
-/// Every turn of the trial has the same share.
+/// Every arrival of the trial has the same share.
 pub fn add_rows(ops: &[String], record: &mut TrialRecord) {
     let sync_ns = record.counts.get(FINAL_SYNC_KEY).copied().unwrap_or(0.0);
-    let turns = record.load.as_ref().map_or(0, |load| load.turns);
-    if turns == 0 {
+    let arrivals = record.load.as_ref().map_or(0, |load| load.arrivals);
+    if arrivals == 0 {
         return;
     }
-    let share_ns = sync_ns / turns as f64;
+    let share_ns = sync_ns / arrivals as f64;
     let with_share = |op: &OpRecord| OpRecord {
         op: format!("{}{WITH_FINAL_SYNC}", op.op),
         service: shifted(&op.service, share_ns),
-        response: op.response.as_ref().map(|laps| shifted(laps, share_ns)),
-        raw_response: op.raw_response.as_ref().map(|laps| shifted(laps, share_ns)),
+        response: op.response.as_ref().map(|operations| shifted(operations, share_ns)),
+        raw_response: op.raw_response.as_ref().map(|operations| shifted(operations, share_ns)),
         intervals: Vec::new(),
         spikes: Vec::new(),
         interval_log: String::new(),
@@ -94,9 +94,9 @@ pub fn add_rows(ops: &[String], record: &mut TrialRecord) {
     record.ops.extend(rows);
 }
 
-fn shifted(laps: &Times, by_ns: f64) -> Times {
+fn shifted(operations: &Times, by_ns: f64) -> Times {
     let more_ns = by_ns.round() as u64;
-    let mut shifted = Times { overflow: 0, histogram: String::new(), ..laps.clone() };
+    let mut shifted = Times { overflow: 0, histogram: String::new(), ..operations.clone() };
     shifted.mean_ns += by_ns;
     shifted.min_ns += more_ns;
     shifted.max_ns += more_ns;
@@ -171,18 +171,19 @@ mod tests {
     }
 
     #[test]
-    fn each_turn_has_the_same_share_in_every_view_and_none_without_turns() {
+    fn each_arrival_has_the_same_share_in_every_view_and_none_without_arrivals() {
         let mut record = fake_run(&FakeRun::default()).trials.remove(0);
-        let turns = record.load.as_ref().expect("a load").turns;
-        record.counts.insert(FINAL_SYNC_KEY.into(), 7_000.0 * turns as f64);
+        let arrivals = record.load.as_ref().expect("a load").arrivals;
+        record.counts.insert(FINAL_SYNC_KEY.into(), 7_000.0 * arrivals as f64);
         let before = record.ops.len();
         add_rows(&["append".into()], &mut record);
         let [own, .., paid] = &record.ops[..] else { panic!("{before} and one") };
         assert_eq!((record.ops.len(), paid.op.as_str()), (before + 1, "append with final sync"));
         assert!((paid.service.mean_ns - own.service.mean_ns - 7_000.0).abs() < 1e-6);
-        let median = |laps: &Option<Times>| {
-            laps.as_ref()
-                .and_then(|laps| laps.quantile(0.5))
+        let median = |operations: &Option<Times>| {
+            operations
+                .as_ref()
+                .and_then(|operations| operations.quantile(0.5))
                 .map(|row| (row.value_ns, row.episodes))
         };
         let (of_own, of_paid) = (median(&own.response), median(&paid.response));

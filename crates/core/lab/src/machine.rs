@@ -252,10 +252,10 @@ impl Helper<'_> {
         let page = watch.page();
         let limits = Limits::of(spec, self.job.length);
         let mut explanation = Explanation::of(self.plan, record);
-        let slow_laps = explanation.slow_laps();
+        let slow_operations = explanation.slow_operations();
         let around = Around {
             page: page.as_deref(),
-            slow_laps: slow_laps.as_deref(),
+            slow_operations: slow_operations.as_deref(),
             interrupt: self.interrupt,
             observe: &mut |moment| {
                 explanation.at(&moment);
@@ -346,5 +346,5 @@ pub fn stands_on_a_device(fs: &str) -> bool {
 }
 
 pub fn phase(order: &TrialOrder<'_>, phase: &str) -> Event {
-    Event::TrialProgress { number: order.number, phase: phase.into(), laps: 0, max_ns: 0 }
+    Event::TrialProgress { number: order.number, phase: phase.into(), operations: 0, max_ns: 0 }
 }

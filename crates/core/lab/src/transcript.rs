@@ -99,7 +99,7 @@ fn ended_early(lanes: &[Vec<WorkerMessage>]) -> Option<TrialError> {
     failed(true).or_else(skipped).or_else(|| failed(false))
 }
 
-/// Turns, rates and CPU add up; the measured time is the longest.
+/// Arrivals, rates and CPU add up; the measured time is the longest.
 fn merged_load(loads: &[LoadRecord]) -> Option<LoadRecord> {
     let first = loads.first()?;
     if loads.len() == 1 {
@@ -108,7 +108,7 @@ fn merged_load(loads: &[LoadRecord]) -> Option<LoadRecord> {
     let sum = |of: fn(&LoadRecord) -> u64| loads.iter().map(of).sum::<u64>();
     Some(LoadRecord {
         achieved_per_s: loads.iter().map(|load| load.achieved_per_s).sum(),
-        turns: sum(|load| load.turns),
+        arrivals: sum(|load| load.arrivals),
         drained: sum(|load| load.drained),
         missed: sum(|load| load.missed),
         late_driver: sum(|load| load.late_driver),
@@ -145,10 +145,10 @@ mod tests {
     #[test]
     fn loads_of_lanes_add_up() {
         let load =
-            LoadRecord { turns: 5, achieved_per_s: 10.0, measured_ns: 7, ..Default::default() };
+            LoadRecord { arrivals: 5, achieved_per_s: 10.0, measured_ns: 7, ..Default::default() };
         let other = LoadRecord { measured_ns: 9, ..load.clone() };
         let sum = merged_load(&[load, other]).expect("two");
-        assert_eq!((sum.turns, sum.measured_ns), (10, 9));
+        assert_eq!((sum.arrivals, sum.measured_ns), (10, 9));
         assert!((sum.achieved_per_s - 20.0).abs() < 1e-9);
     }
 }

@@ -73,7 +73,7 @@ impl Watch {
         tell(Event::TrialProgress {
             number: self.number,
             phase: phase.into(),
-            laps: live(LiveCounter::LapsDone),
+            operations: live(LiveCounter::OperationsDone),
             max_ns: live(LiveCounter::LatencyNsMax),
         });
     }

@@ -11,7 +11,9 @@ use std::{
 };
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
-use pickfs_sys::{live_page::LivePage, slow_laps::SlowLaps, starting_gate::StartingGate};
+use pickfs_sys::{
+    live_page::LivePage, slow_operations::SlowOperations, starting_gate::StartingGate,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
@@ -79,7 +81,7 @@ struct ProcessHands {
 
 pub struct Inheritance<'a> {
     pub page: Option<&'a LivePage>,
-    pub slow_laps: Option<&'a SlowLaps>,
+    pub slow_operations: Option<&'a SlowOperations>,
     pub gate: Option<&'a StartingGate>,
 }
 
@@ -101,8 +103,8 @@ impl Workplace for Path {
         if let Some(page) = inherits.page.filter(|_| spec.lane == 0) {
             page.hand_to(&mut command);
         }
-        if let Some(laps) = inherits.slow_laps {
-            laps.hand_to(&mut command);
+        if let Some(operations) = inherits.slow_operations {
+            operations.hand_to(&mut command);
         }
         if let Some(gate) = inherits.gate {
             gate.hand_to(&mut command);

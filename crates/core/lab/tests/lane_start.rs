@@ -63,7 +63,7 @@ fn measured(rounds: u32, lanes: u32) -> Vec<PhaseRecord> {
     let spec = TrialSpec { build: BUILD.into(), lanes, seed, ..spec };
     let around = Around {
         page: None,
-        slow_laps: None,
+        slow_operations: None,
         interrupt: &Interrupt::default(),
         observe: &mut |_| {},
         make_cold: &mut || Ok(()),

@@ -1,4 +1,4 @@
-//! When turns are due: an open-loop schedule, fixed before the run, that a slow
+//! When arrivals are due: an open-loop schedule, fixed before the run, that a slow
 //! operation cannot push back (no coordinated omission).
 //!
 //! A closed loop has no schedule; see [`Arrival::Closed`].
@@ -27,7 +27,7 @@ pub enum Arrival {
         /// How many times faster than recorded; above 0.
         speed: f64,
     },
-    /// The next turn begins this long after the one before has ended.
+    /// The next arrival begins this long after the one before has ended.
     Closed {
         /// Pause in nanoseconds; 0 for back to back.
         pause_ns: u64,
@@ -37,24 +37,24 @@ pub enum Arrival {
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrival: Arrival,
-    turn: u64,
+    number: u64,
     next_ns: f64,
     rng: fastrand::Rng,
 }
 
 impl Schedule {
-    /// A schedule from its first turn; the seed matters for Poisson arrivals only.
+    /// A schedule from its first arrival; the seed matters for Poisson arrivals only.
     pub fn new(arrival: Arrival, seed: u64) -> Self {
-        Schedule { arrival, turn: 0, next_ns: 0.0, rng: fastrand::Rng::with_seed(seed) }
+        Schedule { arrival, number: 0, next_ns: 0.0, rng: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Due time of the next turn, in nanoseconds from the start; `None` in a closed loop.
+    /// Due time of the next arrival, in nanoseconds from the start; `None` in a closed loop.
     #[inline]
     pub fn next_due_ns(&mut self) -> Option<u64> {
-        let turn = self.turn;
-        self.turn += 1;
+        let number = self.number;
+        self.number += 1;
         let due_ns = match &self.arrival {
-            Arrival::Fixed { rate_per_s } => turn as f64 * 1e9 / rate_per_s,
+            Arrival::Fixed { rate_per_s } => number as f64 * 1e9 / rate_per_s,
             Arrival::Poisson { .. } => {
                 let due_ns = self.next_ns;
                 self.next_ns += -(1.0 - self.rng.f64()).ln() * self.gap_ns();
@@ -65,19 +65,19 @@ impl Schedule {
                 self.next_ns += self.gap_ns();
                 due_ns
             }
-            Arrival::Recorded { offsets_ns, speed } => recorded_ns(offsets_ns, turn) / speed,
+            Arrival::Recorded { offsets_ns, speed } => recorded_ns(offsets_ns, number) / speed,
             Arrival::Closed { .. } => return None,
         };
         Some(due_ns as u64)
     }
 
-    /// Leaves out so many turns, at the rate that holds now.
-    pub fn skip(&mut self, turns: u64) {
-        self.turn += turns;
-        self.next_ns += turns as f64 * self.gap_ns();
+    /// Leaves out so many arrivals, at the rate that holds now.
+    pub fn skip(&mut self, numbers: u64) {
+        self.number += numbers;
+        self.next_ns += numbers as f64 * self.gap_ns();
     }
 
-    /// Mean gap behind the next turn, where due times are a sum of gaps.
+    /// Mean gap behind the next arrival, where due times are a sum of gaps.
     fn gap_ns(&self) -> f64 {
         match &self.arrival {
             Arrival::Poisson { rate_per_s } => 1e9 / rate_per_s,
@@ -89,7 +89,7 @@ impl Schedule {
         }
     }
 
-    /// Pause after each turn in nanoseconds: only a closed loop has one.
+    /// Pause after each arrival in nanoseconds: only a closed loop has one.
     pub fn pause_ns(&self) -> u64 {
         match self.arrival {
             Arrival::Closed { pause_ns } => pause_ns,
@@ -98,16 +98,16 @@ impl Schedule {
     }
 }
 
-fn recorded_ns(offsets_ns: &[u64], turn: u64) -> f64 {
+fn recorded_ns(offsets_ns: &[u64], number: u64) -> f64 {
     let Some(last_ns) = offsets_ns.last() else { return 0.0 };
     let count = offsets_ns.len() as u64;
     let mean_gap_ns = last_ns.checked_div(count.saturating_sub(1)).unwrap_or(1_000_000).max(1);
-    let lap_ns = (last_ns + mean_gap_ns) as f64;
-    (turn / count) as f64 * lap_ns + offsets_ns[(turn % count) as usize] as f64
+    let operation_ns = (last_ns + mean_gap_ns) as f64;
+    (number / count) as f64 * operation_ns + offsets_ns[(number % count) as usize] as f64
 }
 
 impl Arrival {
-    /// Mean turns per second that are asked for; `None` in a closed loop.
+    /// Mean arrivals per second that are asked for; `None` in a closed loop.
     pub fn rate_per_s(&self) -> Option<f64> {
         match self {
             Arrival::Fixed { rate_per_s } | Arrival::Poisson { rate_per_s } => Some(*rate_per_s),
@@ -116,8 +116,8 @@ impl Arrival {
                 Some(rate_per_s * (burst_share * factor + 1.0 - burst_share))
             }
             Arrival::Recorded { offsets_ns, speed } => {
-                let lap_ns = recorded_ns(offsets_ns, offsets_ns.len() as u64);
-                (lap_ns > 0.0).then(|| offsets_ns.len() as f64 * 1e9 * speed / lap_ns)
+                let operation_ns = recorded_ns(offsets_ns, offsets_ns.len() as u64);
+                (operation_ns > 0.0).then(|| offsets_ns.len() as f64 * 1e9 * speed / operation_ns)
             }
             Arrival::Closed { .. } => None,
         }
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn fixed_turns_do_not_drift() {
+    fn fixed_numbers_do_not_drift() {
         let due = first(Arrival::Fixed { rate_per_s: 3.0 }, 3_000_001);
         assert_eq!(due[..4], [0, 333_333_333, 666_666_666, 1_000_000_000]);
         assert_eq!(due[3_000_000], 1_000_000 * 1_000_000_000);
     }
 
     #[test]
-    fn poisson_turns_keep_the_mean_rate() {
+    fn poisson_numbers_keep_the_mean_rate() {
         let due = first(Arrival::Poisson { rate_per_s: 1_000.0 }, 100_001);
         let rate_per_s = 100_000.0 * 1e9 / due[100_000] as f64;
         assert!((rate_per_s - 1_000.0).abs() < 10.0, "{rate_per_s}");

@@ -1,4 +1,4 @@
-//! The clock of all laps, on the CLOCK_MONOTONIC line (the one that kernel probes
+//! The clock of all operations, on the CLOCK_MONOTONIC line (the one that kernel probes
 //! read), and its simulated twin.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
@@ -17,7 +17,7 @@ pub trait Clock {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct MonotonicClock;
 
-/// A sleeper is woken this long before its turn; timer slack is 50 us for ordinary
+/// A sleeper is woken this long before its arrival; timer slack is 50 us for ordinary
 /// threads (`prctl(2)`, PR_SET_TIMERSLACK), and a halted virtual CPU wakes slowly.
 const WAKE_EARLY_NS: u64 = 150_000;
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_monotonic_clock_waits_at_least_until_the_turn_is_due() {
+    fn the_monotonic_clock_waits_at_least_until_the_arrival_is_due() {
         let clock = MonotonicClock;
         for gap_ns in [10_000, 400_000] {
             let due_ns = clock.now_ns() + gap_ns;

@@ -1,9 +1,9 @@
-//! Episodes: runs of adjacent slow laps, counted for every threshold at once
+//! Episodes: runs of adjacent slow operations, counted for every threshold at once
 //! (validity rule 7: ten episodes, not ten samples).
 //!
-//! A lap opens an episode at each threshold that lies above the lap before and at or
+//! An operation opens an episode at each threshold that lies above the operation before and at or
 //! below itself. Buckets are a sixteenth of an octave, so one difference array of
-//! counts answers for all thresholds, and a lap costs two additions at most.
+//! counts answers for all thresholds, and an operation costs two additions at most.
 
 const SUB_BITS: u32 = 4;
 const BUCKETS: usize = 64 << SUB_BITS;
@@ -23,7 +23,7 @@ impl Default for EpisodeCounter {
 
 impl EpisodeCounter {
     #[inline]
-    pub fn lap(&mut self, latency_ns: u64) {
+    pub fn record(&mut self, latency_ns: u64) {
         let bucket = bucket_of(latency_ns);
         if bucket > self.previous {
             self.steps[self.previous + 1] += 1;
@@ -32,7 +32,7 @@ impl EpisodeCounter {
         self.previous = bucket;
     }
 
-    /// Episodes of laps above `threshold_ns`, to the precision of a bucket (6 %).
+    /// Episodes of operations above `threshold_ns`, to the precision of a bucket (6 %).
     pub fn beyond(&self, threshold_ns: u64) -> u64 {
         let above = (bucket_of(threshold_ns) + 1).min(BUCKETS);
         self.steps[..=above].iter().sum::<i64>().max(0) as u64
@@ -55,14 +55,14 @@ fn bucket_of(latency_ns: u64) -> usize {
 mod tests {
     use super::*;
 
-    fn counted(laps: &[u64]) -> EpisodeCounter {
+    fn counted(operations: &[u64]) -> EpisodeCounter {
         let mut counter = EpisodeCounter::default();
-        laps.iter().for_each(|lap| counter.lap(*lap));
+        operations.iter().for_each(|operation| counter.record(*operation));
         counter
     }
 
     #[test]
-    fn adjacent_slow_laps_are_one_episode() {
+    fn adjacent_slow_operations_are_one_episode() {
         let counter = counted(&[100, 100, 9_000, 8_000, 9_500, 100, 100, 7_000, 100]);
         assert_eq!(counter.beyond(1_000), 2);
         assert_eq!(counter.beyond(20_000), 0);
@@ -78,18 +78,18 @@ mod tests {
     #[test]
     fn a_naive_count_agrees_at_every_threshold() {
         let mut rng = fastrand::Rng::with_seed(3);
-        let mut lap = || {
+        let mut operation = || {
             let bits = rng.u32(4..30);
             rng.u64(1..=1 << bits)
         };
-        let laps: Vec<u64> = (0..5_000).map(|_| lap()).collect();
-        let counter = counted(&laps);
+        let operations: Vec<u64> = (0..5_000).map(|_| operation()).collect();
+        let counter = counted(&operations);
         for threshold in [20u64, 1 << 10, 3 << 14, 1 << 22, 1 << 29] {
             let edge = bucket_of(threshold);
             let mut naive = 0;
             let mut inside = false;
-            for lap in &laps {
-                let slow = bucket_of(*lap) > edge;
+            for operation in &operations {
+                let slow = bucket_of(*operation) > edge;
                 naive += u64::from(slow && !inside);
                 inside = slow;
             }

@@ -38,7 +38,7 @@ pub enum Event {
         number: u32,
         /// What it does: `make`, `raw probe`, `warm-up`, `measure`, `verify`.
         phase: String,
-        laps: u64,
+        operations: u64,
         /// Largest service time so far in nanoseconds.
         max_ns: u64,
     },

@@ -1,4 +1,4 @@
-//! What is read beside the scheduler's events when slow laps are explained: off unless asked for,
+//! What is read beside the scheduler's events when slow operations are explained: off unless asked for,
 //! as it costs more.
 
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ impl ExplainAlso {
         *self == ExplainAlso::default()
     }
 
-    /// Words with commas between them: a time above which laps are slow, `samples=HZ`, `context`.
+    /// Words with commas between them: a time above which operations are slow, `samples=HZ`, `context`.
     /// Each may be missing.
     pub fn parse(text: &str) -> Result<(Option<u64>, ExplainAlso), String> {
         let (mut above_ns, mut also) = (None, ExplainAlso::default());

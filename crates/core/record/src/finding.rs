@@ -61,11 +61,11 @@ pub struct Panel {
 /// The row without I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NoIo {
-    /// Median lap per trial, over trials, in nanoseconds.
+    /// Median operation per trial, over trials, in nanoseconds.
     pub p50_ns: Spread,
     /// 99th percentile per trial, over trials, in nanoseconds.
     pub p99_ns: Spread,
-    /// Largest lap of all trials, in nanoseconds.
+    /// Largest operation of all trials, in nanoseconds.
     pub ns_max: f64,
 }
 
@@ -87,11 +87,11 @@ pub struct Row {
     pub skip: Option<String>,
     /// One entry per operation.
     pub ops: Vec<OpSummary>,
-    /// Turns per second over the trials.
+    /// Arrivals per second over the trials.
     pub rate: Option<Spread>,
-    /// Turns per second that were asked for.
+    /// Arrivals per second that were asked for.
     pub rate_asked: Option<f64>,
-    /// Turns per second of the closed loop at the end of each trial, with the sync of what it put off.
+    /// Arrivals per second of the closed loop at the end of each trial, with the sync of what it put off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sustained: Option<Spread>,
     /// Counted facts, summed over the trials: `reads_mixed` and the like. Rates
@@ -111,7 +111,7 @@ pub struct Row {
 pub struct OpSummary {
     pub op: String,
     pub view: View,
-    /// Laps over all trials.
+    /// Operations over all trials.
     pub count: u64,
     /// Measured seconds over all trials.
     pub measured_s: f64,
@@ -120,7 +120,7 @@ pub struct OpSummary {
     /// Standard deviation per trial, over trials.
     pub sd_ns: Spread,
     pub min_ns: u64,
-    /// Largest lap of all trials: "largest of n", never ranked.
+    /// Largest operation of all trials: "largest of n", never ranked.
     pub max_ns: u64,
     /// Quantiles; see [`QuantileSummary::carried`].
     pub quantiles: Vec<QuantileSummary>,
@@ -129,7 +129,7 @@ pub struct OpSummary {
 /// A quantile of a cell: per trial, then over trials.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QuantileSummary {
-    /// Share of the laps.
+    /// Share of the operations.
     pub q: f64,
     /// Over trials, in nanoseconds.
     pub value_ns: Spread,

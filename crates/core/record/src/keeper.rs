@@ -1,5 +1,5 @@
 //! The keeper: takes full seconds from the measuring thread, on a thread of its own,
-//! so that nothing is merged, encoded or freed where laps are timed.
+//! so that nothing is merged, encoded or freed where operations are timed.
 //!
 //! Its memory grows by one encoded histogram (about 2 kB) per second and operation.
 
@@ -11,7 +11,7 @@ use crate::{
     episode::EpisodeCounter,
     merge::IntervalLog,
     record::{OpRecord, Second},
-    recorder::{FullSecond, LapTail, RecorderOptions},
+    recorder::{FullSecond, OperationTail, RecorderOptions},
     times::Track,
 };
 
@@ -56,8 +56,8 @@ impl IntervalKeeper {
         }
     }
 
-    /// The measurement has ended: all laps of each operation, in the order of the options.
-    pub fn finish(mut self, tail: LapTail) -> Vec<OpRecord> {
+    /// The measurement has ended: all times of each operation, in the order of the options.
+    pub fn finish(mut self, tail: OperationTail) -> Vec<OpRecord> {
         self.drain();
         let tails = tail.episodes.into_iter().zip(tail.spikes);
         let op = |(total, (episodes, spikes)): (OpTotal, ([EpisodeCounter; 3], _))| {
@@ -87,19 +87,23 @@ impl OpTotal {
         const ONE_KIND: &str = "histograms of one kind add";
         self.service.add(&second.service).expect(ONE_KIND);
         let responses = self.responses.iter_mut().flatten();
-        for (total, laps) in responses.zip(second.responses.iter().flatten()) {
-            total.add(laps).expect(ONE_KIND);
+        for (total, operations) in responses.zip(second.responses.iter().flatten()) {
+            total.add(operations).expect(ONE_KIND);
         }
         let response = second.responses.as_ref().map(|[response, _]| response);
         self.rows.push(Second {
             second: second.second,
-            count: second.service.laps.len(),
+            count: second.service.operations.len(),
             service_min_ns: second.service.min_ns,
-            service_p50_ns: second.service.laps.value_at_quantile(0.5),
+            service_p50_ns: second.service.operations.value_at_quantile(0.5),
             service_max_ns: second.service.max_ns,
             response_max_ns: response.map_or(0, |response| response.max_ns),
         });
-        self.log.add(second.second, &second.service.laps, response.map(|track| &track.laps));
+        self.log.add(
+            second.second,
+            &second.service.operations,
+            response.map(|track| &track.operations),
+        );
     }
 }
 
@@ -108,33 +112,33 @@ mod tests {
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     use super::*;
-    use crate::{Clock, OpIndex, Operation, SimClock, Turnstile, recorder, times::LONGEST_NS};
+    use crate::{Clock, Lindley, OpIndex, Operation, SimClock, recorder, times::LONGEST_NS};
 
     fn options(responses: bool) -> RecorderOptions {
         RecorderOptions { ops: vec!["append".into(), "sync".into()], responses, spikes_max: 3 }
     }
 
-    /// 1,000 turns a second for `seconds`; every hundredth takes 3.5 ms, the others 2 us.
+    /// 1,000 arrivals a second for `seconds`; every hundredth takes 3.5 ms, the others 2 us.
     fn simulate(seconds: u64, drain_each: u64) -> (Vec<OpRecord>, u64) {
         let clock = SimClock::default();
-        let (mut laps, mut keeper) = recorder(&options(true));
-        let mut turnstile = Turnstile::default();
-        laps.begin(0);
-        for turn in 0..seconds * 1_000 {
-            let due_ns = turn * 1_000_000;
+        let (mut operations, mut keeper) = recorder(&options(true));
+        let mut lindley = Lindley::default();
+        operations.begin(0);
+        for arrival in 0..seconds * 1_000 {
+            let due_ns = arrival * 1_000_000;
             clock.wait_until(due_ns, 0);
             let start_ns = clock.now_ns();
-            turnstile.begin(due_ns, start_ns);
-            clock.advance(if turn % 100 == 49 { 3_500_000 } else { 2_000 });
+            lindley.begin(due_ns, start_ns);
+            clock.advance(if arrival % 100 == 49 { 3_500_000 } else { 2_000 });
             let end_ns = clock.now_ns();
-            let lap = Operation { due_ns, start_ns, end_ns, offset_bytes: turn * 256 };
-            laps.lap(OpIndex(0), lap, Some(turnstile.response_ns(end_ns)));
-            turnstile.end(end_ns);
-            if turn % drain_each == 0 {
+            let operation = Operation { due_ns, start_ns, end_ns, offset_bytes: arrival * 256 };
+            operations.record(OpIndex(0), operation, Some(lindley.response_ns(end_ns)));
+            lindley.end(end_ns);
+            if arrival % drain_each == 0 {
                 keeper.drain();
             }
         }
-        let tail = laps.finish();
+        let tail = operations.finish();
         let merged = tail.merged_seconds;
         (keeper.finish(tail), merged)
     }
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keeper_that_sleeps_loses_no_lap() {
+    fn a_keeper_that_sleeps_loses_no_operation() {
         let (ops, merged) = simulate(20, u64::MAX);
         assert_eq!(ops[0].service.count, 20_000);
         assert!(merged > 0);
@@ -189,12 +193,12 @@ mod tests {
     }
 
     #[test]
-    fn laps_beyond_a_minute_are_counted_at_the_edge() {
-        let (mut laps, keeper) = recorder(&options(false));
-        laps.begin(0);
-        let lap = Operation { end_ns: LONGEST_NS + 5, ..Operation::default() };
-        laps.lap(OpIndex(1), lap, None);
-        let ops = keeper.finish(laps.finish());
+    fn operations_beyond_a_minute_are_counted_at_the_edge() {
+        let (mut operations, keeper) = recorder(&options(false));
+        operations.begin(0);
+        let operation = Operation { end_ns: LONGEST_NS + 5, ..Operation::default() };
+        operations.record(OpIndex(1), operation, None);
+        let ops = keeper.finish(operations.finish());
         assert_eq!((ops[1].service.overflow, ops[1].service.max_ns), (1, LONGEST_NS + 5));
         assert!(ops[1].response.is_none());
     }

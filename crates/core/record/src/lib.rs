@@ -20,6 +20,7 @@ pub mod explain_also;
 pub mod finding;
 pub mod gaps;
 pub mod keeper;
+pub mod lindley;
 mod merge;
 pub mod metric;
 pub mod origin;
@@ -32,7 +33,6 @@ pub mod stall;
 pub mod step;
 pub mod times;
 pub mod trial;
-pub mod turnstile;
 pub mod typed;
 pub mod visible;
 
@@ -51,15 +51,15 @@ pub use explain_also::ExplainAlso;
 pub use finding::Findings;
 pub use gaps::{Gaps, watch_gaps};
 pub use keeper::IntervalKeeper;
+pub use lindley::{Lateness, Lindley};
 pub use metric::Metric;
 pub use phase::{Heat, PhaseRecord, WorkUnit};
 pub use plan::Plan;
 pub use record::{OpRecord, Operation, Outcome, RunRecord, TrialRecord};
-pub use recorder::{LapRecorder, OpIndex, RecorderOptions, recorder};
+pub use recorder::{OpIndex, Recorder, RecorderOptions, recorder};
 pub use stall::StallRecord;
 pub use step::{Action, Step, StepRecord};
 pub use trial::{TrialSpec, WorkerMessage};
-pub use turnstile::{Lateness, Turnstile};
 
 /// Version of everything that this crate describes when it is stored or sent.
 ///

@@ -1,6 +1,6 @@
 //! Never over trials (validity rule 16).
 //! Histograms, seconds, counts and extremes merge exactly. Episodes cannot: no part keeps when each
-//! of its laps was, and one stall that holds up 64 lanes is one episode, not 64. What is kept is a
+//! of its operations was, and one stall that holds up 64 lanes is one episode, not 64. What is kept is a
 //! lower bound, the episodes of the one part that saw most of them beyond the merged quantile.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -34,7 +34,7 @@ impl OpRecord {
         let (intervals, interval_log) = merged_seconds(&parts)?;
         let mut spikes: Vec<Operation> =
             parts.iter().flat_map(|part| part.spikes.clone()).collect();
-        spikes.sort_by_key(|lap| std::cmp::Reverse(lap.end_ns - lap.start_ns));
+        spikes.sort_by_key(|operation| std::cmp::Reverse(operation.end_ns - operation.start_ns));
         spikes.truncate(spikes_max);
         let op = parts.into_iter().next().map(|part| part.op).unwrap_or_default();
         Ok(OpRecord { op, service, response, raw_response, intervals, spikes, interval_log })
@@ -117,9 +117,14 @@ impl IntervalLog {
             .begin_log_with(&mut lines, &mut self.serializer)
             .expect("writing to memory does not fail");
         let start = Duration::from_secs(u64::from(second));
-        for (tag, laps) in [("service", Some(service)), ("response", response)] {
-            if let Some(laps) = laps.filter(|laps| !laps.is_empty()) {
-                let _ = writer.write_histogram(laps, start, Duration::from_secs(1), Tag::new(tag));
+        for (tag, operations) in [("service", Some(service)), ("response", response)] {
+            if let Some(operations) = operations.filter(|operations| !operations.is_empty()) {
+                let _ = writer.write_histogram(
+                    operations,
+                    start,
+                    Duration::from_secs(1),
+                    Tag::new(tag),
+                );
             }
         }
         let is_first = self.text.is_empty();
@@ -134,37 +139,38 @@ mod tests {
     use super::*;
     use crate::{OpIndex, RecorderOptions, record::QuantileRow, recorder};
 
-    fn laps(lengths_ns: &[(u64, u64)]) -> OpRecord {
-        let (mut laps, keeper) = recorder(&RecorderOptions {
+    fn operations(lengths_ns: &[(u64, u64)]) -> OpRecord {
+        let (mut operations, keeper) = recorder(&RecorderOptions {
             ops: vec!["read".into()],
             responses: false,
             spikes_max: 2,
         });
-        laps.begin(0);
+        operations.begin(0);
         for (start_ns, length_ns) in lengths_ns {
             let end_ns = start_ns + length_ns;
-            laps.lap(
+            operations.record(
                 OpIndex(0),
                 Operation { due_ns: *start_ns, start_ns: *start_ns, end_ns, offset_bytes: 0 },
                 None,
             );
         }
-        keeper.finish(laps.finish()).remove(0)
+        keeper.finish(operations.finish()).remove(0)
     }
 
-    fn tail(laps: &OpRecord) -> QuantileRow {
-        *laps.service.quantile(0.99).expect("recorded")
+    fn tail(operations: &OpRecord) -> QuantileRow {
+        *operations.service.quantile(0.99).expect("recorded")
     }
 
     #[test]
     fn two_halves_are_the_whole() {
-        let turns: Vec<(u64, u64)> = (0..3000)
+        let arrivals: Vec<(u64, u64)> = (0..3000)
             .map(|i| (i * 1_000_000, if i % 100 == 7 { 90_000 } else { 1_000 + i }))
             .collect();
-        let whole = laps(&turns);
-        let even: Vec<_> = turns.iter().step_by(2).copied().collect();
-        let odd: Vec<_> = turns.iter().skip(1).step_by(2).copied().collect();
-        let merged = OpRecord::merged(vec![laps(&even), laps(&odd)], 2).expect("merges");
+        let whole = operations(&arrivals);
+        let even: Vec<_> = arrivals.iter().step_by(2).copied().collect();
+        let odd: Vec<_> = arrivals.iter().skip(1).step_by(2).copied().collect();
+        let merged =
+            OpRecord::merged(vec![operations(&even), operations(&odd)], 2).expect("merges");
         assert_eq!(merged.service.count, whole.service.count);
         assert_eq!(merged.service.max_ns, whole.service.max_ns);
         assert_eq!(merged.service.min_ns, whole.service.min_ns);
@@ -181,10 +187,10 @@ mod tests {
     #[test]
     fn one_stall_over_many_lanes_is_one_episode() {
         let lane = |lane: u64| {
-            let mut turns: Vec<(u64, u64)> =
+            let mut arrivals: Vec<(u64, u64)> =
                 (0..200).map(|i| (i * 1_000_000 + lane, 1_000)).collect();
-            turns[70].1 = 500_000;
-            laps(&turns)
+            arrivals[70].1 = 500_000;
+            operations(&arrivals)
         };
         let merged = OpRecord::merged((0..64).map(lane).collect(), 4).expect("merges");
         assert_eq!(merged.service.count, 64 * 200);
@@ -203,26 +209,28 @@ mod tests {
                 _ => (i * 1_000_000, 1_000),
             })
             .collect();
-        assert_eq!(tail(&laps(&quick)).episodes, 7);
-        let merged = OpRecord::merged(vec![laps(&quick), laps(&slow)], 4).expect("merges");
+        assert_eq!(tail(&operations(&quick)).episodes, 7);
+        let merged =
+            OpRecord::merged(vec![operations(&quick), operations(&slow)], 4).expect("merges");
         let tail = tail(&merged);
         assert!((499_000..=501_000).contains(&tail.value_ns), "{tail:?}");
         assert_eq!(tail.episodes, 3);
     }
 
     #[test]
-    fn a_part_without_laps_adds_nothing() {
-        let merged = OpRecord::merged(vec![laps(&[]), laps(&[(0, 5)]), laps(&[])], 4);
+    fn a_part_without_operations_adds_nothing() {
+        let merged =
+            OpRecord::merged(vec![operations(&[]), operations(&[(0, 5)]), operations(&[])], 4);
         let merged = merged.expect("merges");
         assert_eq!((merged.service.count, merged.service.max_ns), (1, 5));
-        let none = OpRecord::merged(vec![laps(&[]), laps(&[])], 4).expect("merges");
+        let none = OpRecord::merged(vec![operations(&[]), operations(&[])], 4).expect("merges");
         assert_eq!(none.service.count, 0);
     }
 
     #[test]
     fn a_torn_histogram_is_told() {
-        let mut torn = laps(&[(0, 5)]);
+        let mut torn = operations(&[(0, 5)]);
         torn.service.histogram.truncate(8);
-        assert!(OpRecord::merged(vec![laps(&[(0, 5)]), torn], 4).is_err());
+        assert!(OpRecord::merged(vec![operations(&[(0, 5)]), torn], 4).is_err());
     }
 }

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::{Condition, Scope, record::QUANTILES};
 
-/// One number of a trial: an operation, a view of its laps and a statistic.
+/// One number of a trial: an operation, a view of its operations and a statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metric {
     /// Operation: `append`, `sync`, `durable`; `durable|append` is the first of the two that a row has.
@@ -28,7 +28,7 @@ pub struct Metric {
     pub at: Scope,
 }
 
-/// How a lap is counted.
+/// How an operation is counted.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -42,11 +42,11 @@ pub enum View {
     RawResponse,
 }
 
-/// A statistic of one trial's laps.
+/// A statistic of one trial's operations.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
-    /// The value below which this share of the laps lies, in (0, 1).
+    /// The value below which this share of the operations lies, in (0, 1).
     Quantile(f64),
     /// Arithmetic mean.
     Mean,
@@ -117,7 +117,7 @@ impl Statistic {
         !matches!(self, Statistic::Rate | Statistic::Figure(_))
     }
 
-    /// The extremes of n laps depend on n: they are shown and never ranked.
+    /// The extremes of n operations depend on n: they are shown and never ranked.
     pub fn is_ranked(self) -> bool {
         !matches!(self, Statistic::Sd | Statistic::Min | Statistic::Max)
     }

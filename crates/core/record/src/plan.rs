@@ -33,7 +33,7 @@ pub struct Plan {
     pub capacity: Option<CapacitySearch>,
     pub design: Design,
     pub timing: Timing,
-    /// Laps above this many nanoseconds are joined with what the kernel was doing; none when absent.
+    /// Operations above this many nanoseconds are joined with what the kernel was doing; none when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explain_above_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "ExplainAlso::is_nothing")]
@@ -81,7 +81,7 @@ pub struct Adjustment {
 }
 
 /// Within each trial: the highest rate at which the schedule is still held. Every rate that
-/// is tried is measured for the plan's time; the trial keeps the laps of the highest held one.
+/// is tried is measured for the plan's time; the trial keeps the operations of the highest held one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacitySearch {
     /// First rate that is tried, in turns per second.

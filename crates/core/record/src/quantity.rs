@@ -56,7 +56,7 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, QuantityError> {
     })
 }
 
-/// No rate is higher: one turn in a nanosecond.
+/// No rate is higher: one arrival in a nanosecond.
 pub const RATE_MAX_PER_S: f64 = 1e9;
 
 /// Reads a rate per second: `10000`, `10_000/s`, `2.5k/s`, `1M/s`; above zero, at most

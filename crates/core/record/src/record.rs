@@ -86,7 +86,7 @@ pub struct TrialRecord {
     pub figures: BTreeMap<String, f64>,
     #[serde(alias = "robbery")]
     pub disturbance: Option<Disturbance>,
-    /// Why laps were slow; absent where nobody asked.
+    /// Why operations were slow; absent where nobody asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<crate::StallRecord>,
     pub warmup_s: f64,
@@ -133,7 +133,7 @@ fn kind_of_today<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, 
     Ok(if kind == "robbed" { "disturbed".into() } else { kind })
 }
 
-/// Laps of one operation in one trial.
+/// Operations of one operation in one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpRecord {
     /// `append`, `sync`, `durable`, `roll`, `read`.
@@ -154,7 +154,7 @@ pub struct OpRecord {
 }
 
 impl OpRecord {
-    /// A few times, kept exactly: those of a workload whose every lap is a whole program.
+    /// A few times, kept exactly: those of a workload whose every operation is a whole program.
     pub fn exact(op: &str, times_ns: &[u64]) -> OpRecord {
         let mut sorted = times_ns.to_vec();
         sorted.sort_unstable();
@@ -189,7 +189,7 @@ impl OpRecord {
     }
 }
 
-/// Laps as numbers. Times are nanoseconds.
+/// Operations as numbers. Times are nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Times {
     pub count: u64,
@@ -203,7 +203,7 @@ pub struct Times {
     pub max_ns: u64,
     /// One entry per [`QUANTILES`].
     pub quantiles: Vec<QuantileRow>,
-    /// Laps longer than the histogram holds (60 s); counted at its edge.
+    /// Operations longer than the histogram holds (60 s); counted at its edge.
     pub overflow: u64,
     /// HdrHistogram V2 + DEFLATE, base64; empty where it was not kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -219,16 +219,16 @@ impl Times {
 /// One quantile of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct QuantileRow {
-    /// Share of the laps at or below, in (0, 1).
+    /// Share of the operations at or below, in (0, 1).
     pub q: f64,
     /// The value in nanoseconds (histogram precision: 0.1 %).
     pub value_ns: u64,
-    /// Runs of adjacent laps above the value: independent episodes, not samples. Over several lanes or
+    /// Runs of adjacent operations above the value: independent episodes, not samples. Over several lanes or
     /// threads a lower bound, those of the one that saw most: a stall that hits all of them is one.
     pub episodes: u64,
 }
 
-/// The laps of one second.
+/// The operations of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Second {
     /// Second since the measurement began, from 0.
@@ -258,26 +258,27 @@ pub struct Operation {
 /// What was offered and what was kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoadRecord {
-    /// Turns per second that the schedule asked for; absent in a closed loop.
+    /// Arrivals per second that the schedule asked for; absent in a closed loop.
     pub asked_per_s: Option<f64>,
-    /// Turns per second that were completed within the planned time.
+    /// Arrivals per second that were completed within the planned time.
     pub achieved_per_s: f64,
-    /// Turns that were taken: all that were due in the planned time, those after its end too.
-    pub turns: u64,
-    /// Of these, turns that ended after the planned time.
+    /// Arrivals that were taken: all that were due in the planned time, those after its end too.
+    #[serde(alias = "turns")]
+    pub arrivals: u64,
+    /// Of these, arrivals that ended after the planned time.
     #[serde(default)]
     pub drained: u64,
-    /// Turns that were due and never began; each is a response of at least what it had waited.
+    /// Arrivals that were due and never began; each is a response of at least what it had waited.
     #[serde(default)]
     pub missed: u64,
-    /// Turns that began late although the one before had ended: the machine.
+    /// Arrivals that began late although the one before had ended: the machine.
     pub late_driver: u64,
-    /// Turns that began late behind a slow one: the candidate.
+    /// Arrivals that began late behind a slow one: the candidate.
     pub late_queue: u64,
     pub driver_stall_ns_max: u64,
     pub driver_stall_ns_sum: u64,
     pub measured_ns: u64,
-    /// First lap on the CLOCK_MONOTONIC line.
+    /// First operation on the CLOCK_MONOTONIC line.
     pub began_ns: u64,
     pub cpu_user_ns: u64,
     pub cpu_system_ns: u64,

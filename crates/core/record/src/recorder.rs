@@ -4,7 +4,7 @@ use crossbeam_queue::ArrayQueue;
 
 use crate::{episode::EpisodeCounter, keeper::IntervalKeeper, record::Operation, times::Track};
 
-/// Which operation a lap belongs to: its place in the list given to [`recorder`].
+/// Which operation an operation belongs to: its place in the list given to [`recorder`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpIndex(pub usize);
 
@@ -13,11 +13,11 @@ pub struct RecorderOptions {
     pub ops: Vec<String>,
     /// Whether a schedule exists, and so a response time.
     pub responses: bool,
-    /// Worst laps kept per operation.
+    /// Worst operations kept per operation.
     pub spikes_max: usize,
 }
 
-/// The laps of one operation in one second.
+/// The times of one operation in one second.
 pub(crate) struct FullSecond {
     pub(crate) op: usize,
     pub(crate) second: u32,
@@ -39,7 +39,8 @@ impl FullSecond {
 
     fn is_empty(&self) -> bool {
         let response = self.responses.as_ref().map(|[response, _]| response);
-        self.service.laps.is_empty() && response.is_none_or(|track| track.laps.is_empty())
+        self.service.operations.is_empty()
+            && response.is_none_or(|track| track.operations.is_empty())
     }
 }
 
@@ -53,7 +54,7 @@ struct Slot {
     spike_floor_ns: u64,
 }
 
-pub struct LapRecorder {
+pub struct Recorder {
     slots: Vec<Slot>,
     full: Arc<ArrayQueue<Box<FullSecond>>>,
     spikes_max: usize,
@@ -63,7 +64,7 @@ pub struct LapRecorder {
     merged_seconds: u64,
 }
 
-pub struct LapTail {
+pub struct OperationTail {
     /// Of service, response and raw response.
     pub(crate) episodes: Vec<[EpisodeCounter; 3]>,
     pub(crate) spikes: Vec<Vec<Operation>>,
@@ -74,7 +75,7 @@ pub struct LapTail {
 const SPARES: usize = 3;
 const SECOND_NS: u64 = 1_000_000_000;
 
-pub fn recorder(options: &RecorderOptions) -> (LapRecorder, IntervalKeeper) {
+pub fn recorder(options: &RecorderOptions) -> (Recorder, IntervalKeeper) {
     let full = Arc::new(ArrayQueue::new((SPARES + 1) * options.ops.len().max(1)));
     let slot = |op: usize| {
         let spares = Arc::new(ArrayQueue::new(SPARES + 1));
@@ -93,7 +94,7 @@ pub fn recorder(options: &RecorderOptions) -> (LapRecorder, IntervalKeeper) {
     let slots: Vec<Slot> = (0..options.ops.len()).map(slot).collect();
     let spares = slots.iter().map(|slot| Arc::clone(&slot.spares)).collect();
     let keeper = IntervalKeeper::new(options, Arc::clone(&full), spares);
-    let laps = LapRecorder {
+    let operations = Recorder {
         slots,
         full,
         spikes_max: options.spikes_max,
@@ -102,48 +103,48 @@ pub fn recorder(options: &RecorderOptions) -> (LapRecorder, IntervalKeeper) {
         second_end_ns: 0,
         merged_seconds: 0,
     };
-    (laps, keeper)
+    (operations, keeper)
 }
 
-impl LapRecorder {
+impl Recorder {
     pub fn begin(&mut self, began_ns: u64) {
         self.began_ns = began_ns;
         self.second = 0;
         self.second_end_ns = began_ns + SECOND_NS;
     }
 
-    /// `response_ns` is that of [`crate::Turnstile`]; `None` in a closed loop.
+    /// `response_ns` is that of [`crate::Lindley`]; `None` in a closed loop.
     #[inline]
-    pub fn lap(&mut self, op: OpIndex, lap: Operation, response_ns: Option<u64>) {
-        if lap.end_ns >= self.second_end_ns {
-            self.turn_second(lap.end_ns);
+    pub fn record(&mut self, op: OpIndex, operation: Operation, response_ns: Option<u64>) {
+        if operation.end_ns >= self.second_end_ns {
+            self.arrival_second(operation.end_ns);
         }
-        let service_ns = lap.end_ns - lap.start_ns;
+        let service_ns = operation.end_ns - operation.start_ns;
         let slot = &mut self.slots[op.0];
         slot.current.service.keep(service_ns);
-        slot.episodes[0].lap(service_ns);
+        slot.episodes[0].record(service_ns);
         if let Some(response_ns) = response_ns {
-            slot.keep_response(response_ns, lap.end_ns - lap.due_ns, 1);
+            slot.keep_response(response_ns, operation.end_ns - operation.due_ns, 1);
         }
         if service_ns > slot.spike_floor_ns {
-            slot.keep_spike(lap, self.spikes_max);
+            slot.keep_spike(operation, self.spikes_max);
         }
     }
 
-    /// So many operations that never began after at least `waited_ns`: responses of each kind of which there were `turns`.
+    /// So many operations that never began after at least `waited_ns`: responses of each kind of which there were `arrivals`.
     #[cold]
-    pub fn missed(&mut self, waited_ns: u64, turns: u64, times: u64) {
-        let every_turn = |slot: &&mut Slot| slot.responses >= turns.max(1);
-        for slot in self.slots.iter_mut().filter(every_turn) {
+    pub fn missed(&mut self, waited_ns: u64, arrivals: u64, times: u64) {
+        let every_arrival = |slot: &&mut Slot| slot.responses >= arrivals.max(1);
+        for slot in self.slots.iter_mut().filter(every_arrival) {
             slot.keep_response(waited_ns, waited_ns, times);
         }
     }
 
-    pub fn finish(mut self) -> LapTail {
+    pub fn finish(mut self) -> OperationTail {
         for slot in &mut self.slots {
             slot.hand_over(self.second, &self.full, true);
         }
-        let mut tail = LapTail {
+        let mut tail = OperationTail {
             episodes: Vec::new(),
             spikes: Vec::new(),
             merged_seconds: self.merged_seconds,
@@ -156,7 +157,7 @@ impl LapRecorder {
     }
 
     #[cold]
-    fn turn_second(&mut self, now_ns: u64) {
+    fn arrival_second(&mut self, now_ns: u64) {
         for slot in &mut self.slots {
             let handed = slot.hand_over(self.second, &self.full, false);
             self.merged_seconds += u64::from(!handed);
@@ -172,14 +173,14 @@ impl Slot {
     fn keep_response(&mut self, response_ns: u64, raw_ns: u64, times: u64) {
         if let Some([response, raw]) = &mut self.current.responses {
             response.keep_times(response_ns, times);
-            self.episodes[1].lap(response_ns);
+            self.episodes[1].record(response_ns);
             raw.keep_times(raw_ns, times);
-            self.episodes[2].lap(raw_ns);
+            self.episodes[2].record(raw_ns);
         }
         self.responses += times;
     }
 
-    /// False when the keeper is behind: the laps stay and join the next second.
+    /// False when the keeper is behind: the operations stay and join the next second.
     fn hand_over(&mut self, second: u32, full: &ArrayQueue<Box<FullSecond>>, last: bool) -> bool {
         if self.current.is_empty() {
             return true;
@@ -198,14 +199,14 @@ impl Slot {
     }
 
     #[cold]
-    fn keep_spike(&mut self, lap: Operation, spikes_max: usize) {
+    fn keep_spike(&mut self, operation: Operation, spikes_max: usize) {
         if spikes_max == 0 {
             self.spike_floor_ns = u64::MAX;
             return;
         }
-        let length_ns = |lap: &Operation| lap.end_ns - lap.start_ns;
-        let place = self.spikes.partition_point(|kept| length_ns(kept) >= length_ns(&lap));
-        self.spikes.insert(place, lap);
+        let length_ns = |operation: &Operation| operation.end_ns - operation.start_ns;
+        let place = self.spikes.partition_point(|kept| length_ns(kept) >= length_ns(&operation));
+        self.spikes.insert(place, operation);
         if self.spikes.len() > spikes_max {
             self.spikes.truncate(spikes_max);
         }

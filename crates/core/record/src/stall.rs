@@ -14,7 +14,7 @@ pub enum ProbeTier {
     Scheduler,
 }
 
-/// All slow laps of one trial, joined with what the kernel was doing.
+/// All slow operations of one trial, joined with what the kernel was doing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StallRecord {
     pub tier: ProbeTier,
@@ -24,7 +24,7 @@ pub struct StallRecord {
     /// What could not be seen and how to get it; empty when all could.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// A lap is slow when its service time is above this.
+    /// An operation is slow when its service time is above this.
     pub above_ns: u64,
     pub ops: Vec<OpStalls>,
     /// Causes that occur in `ops`, with their words.
@@ -40,16 +40,18 @@ pub struct StallCounts {
     pub events: u64,
     /// Events that the kernel could not hand over.
     pub events_lost: u64,
-    /// Slow laps that were not joined, as they came faster than they were read.
-    pub laps_missed: u64,
-    /// Slow laps of a thread that was not watched yet.
-    pub laps_unwatched: u64,
+    /// Slow operations that were not joined, as they came faster than they were read.
+    #[serde(alias = "laps_missed")]
+    pub operations_missed: u64,
+    /// Slow operations of a thread that was not watched yet.
+    #[serde(alias = "laps_unwatched")]
+    pub operations_unwatched: u64,
     pub threads: u64,
     /// How long they waited for a processor in all, by the scheduler's own sums; read where nothing else
     /// tells it, else 0.
     #[serde(default)]
     pub run_delay_ns: u64,
-    /// Samples of where threads were on a processor, in slow laps; 0 where none were asked for.
+    /// Samples of where threads were on a processor, in slow operations; 0 where none were asked for.
     #[serde(default)]
     pub samples: u64,
     /// Context events that arrived: commits, write-back, device requests; 0 where they were not asked for.
@@ -60,12 +62,13 @@ pub struct StallCounts {
     pub context_lost: u64,
 }
 
-/// The slow laps of one operation.
+/// The slow times of one operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpStalls {
     /// `append`, `sync`, `read`.
     pub op: String,
-    pub laps: u64,
+    #[serde(alias = "laps")]
+    pub operations: u64,
     pub total_ns: u64,
     /// Part of it on a processor (or in a pause of the whole machine, which looks the same).
     pub on_cpu_ns: u64,
@@ -75,11 +78,11 @@ pub struct OpStalls {
     pub unexplained_ns: u64,
     /// The ledger, greatest total first. Its totals sum to `total_ns`.
     pub causes: Vec<CauseRow>,
-    /// Where threads were on a processor in slow laps, by samples, most first; empty where none were
+    /// Where threads were on a processor in slow operations, by samples, most first; empty where none were
     /// asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<SampledIn>,
-    pub worst: Vec<OpenLap>,
+    pub worst: Vec<OpenOperation>,
 }
 
 /// A function that threads were in while they had a processor.
@@ -94,7 +97,7 @@ pub struct SampledIn {
     pub stack: Option<u32>,
 }
 
-/// What else went on while a lap lasted.
+/// What else went on while an operation lasted.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextNote {
     /// What: `ext4 journal commit`, `device write`.
@@ -106,7 +109,7 @@ pub struct ContextNote {
     pub start_ns: u64,
     /// When that one ended; 0 where it had not.
     pub end_ns: u64,
-    /// Time of the lap in which at least one went on.
+    /// Time of the operation in which at least one went on.
     pub overlap_ns: u64,
 }
 
@@ -118,7 +121,8 @@ pub struct CauseRow {
     /// Who held it or had the processor: a thread with its function, `device completion`; may be
     /// empty.
     pub who: String,
-    pub laps: u64,
+    #[serde(alias = "laps")]
+    pub operations: u64,
     pub times: u64,
     pub total_ns: u64,
     pub max_ns: u64,
@@ -139,7 +143,7 @@ pub struct CauseWords {
     pub advice: String,
 }
 
-/// What a part of a lap was spent with.
+/// What a part of an operation was spent with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartKind {
@@ -154,9 +158,9 @@ pub enum PartKind {
     Unexplained,
 }
 
-/// A part of a lap. The parts of a lap follow each other without a gap.
+/// A part of an operation. The parts of an operation follow each other without a gap.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LapPart {
+pub struct OperationPart {
     pub kind: PartKind,
     pub length_ns: u64,
     pub cause: String,
@@ -171,27 +175,27 @@ pub struct LapPart {
     pub waker_stack: Option<u32>,
 }
 
-/// A slow lap with its parts.
+/// A slow operation with its parts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OpenLap {
+pub struct OpenOperation {
     pub start_ns: u64,
     pub end_ns: u64,
     /// Offset in the file, or 0.
     pub offset_bytes: u64,
     pub thread: String,
     /// Its parts from start to end. Beyond a few dozen the shortest are put together.
-    pub parts: Vec<LapPart>,
+    pub parts: Vec<OperationPart>,
     /// What else went on meanwhile, the longest overlap first; empty where it was not asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<ContextNote>,
 }
 
-impl OpenLap {
+impl OpenOperation {
     pub fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// The part that most of the lap's time went into, by cause and holder: cause, holder, time.
+    /// The part that most of the operation's time went into, by cause and holder: cause, holder, time.
     pub fn leading(&self) -> Option<(&str, &str, u64)> {
         let sum = |cause: &str, who: &str| -> u64 {
             let same = self.parts.iter().filter(|part| part.cause == cause && part.who == who);

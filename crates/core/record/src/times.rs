@@ -24,7 +24,7 @@ pub fn histogram() -> Histogram<u64> {
 /// Times as they come in: a histogram, and beside it what it would round.
 #[derive(Debug, Clone)]
 pub struct Track {
-    pub(crate) laps: Histogram<u64>,
+    pub(crate) operations: Histogram<u64>,
     pub sum_ns: u128,
     /// `u64::MAX` when there is none.
     pub(crate) min_ns: u64,
@@ -34,17 +34,17 @@ pub struct Track {
 
 impl Default for Track {
     fn default() -> Track {
-        Track { laps: histogram(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0, overflow: 0 }
+        Track { operations: histogram(), sum_ns: 0, min_ns: u64::MAX, max_ns: 0, overflow: 0 }
     }
 }
 
 impl Track {
-    /// One whose pages have been written, so that a lap never faults one in.
+    /// One whose pages have been written, so that an operation never faults one in.
     pub(crate) fn prefaulted() -> Track {
         let mut touched = Track::default();
         let mut value_ns = 1;
         while value_ns < LONGEST_NS {
-            touched.laps.saturating_record(value_ns);
+            touched.operations.saturating_record(value_ns);
             value_ns += (value_ns / 512).max(1);
         }
         touched.clear();
@@ -52,7 +52,7 @@ impl Track {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.laps.reset();
+        self.operations.reset();
         (self.sum_ns, self.min_ns, self.max_ns, self.overflow) = (0, u64::MAX, 0, 0);
     }
 
@@ -63,7 +63,7 @@ impl Track {
 
     #[inline]
     pub(crate) fn keep_times(&mut self, latency_ns: u64, times: u64) {
-        self.laps.saturating_record_n(latency_ns, times);
+        self.operations.saturating_record_n(latency_ns, times);
         self.sum_ns += u128::from(latency_ns) * u128::from(times);
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
@@ -71,7 +71,7 @@ impl Track {
     }
 
     pub(crate) fn add(&mut self, other: &Track) -> Result<(), String> {
-        self.laps.add(&other.laps).map_err(|error| error.to_string())?;
+        self.operations.add(&other.operations).map_err(|error| error.to_string())?;
         self.sum_ns += other.sum_ns;
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -85,23 +85,23 @@ impl Track {
 
     /// `episodes` says how many there are beyond a quantile's value.
     fn times_with(&self, episodes: impl Fn(f64, u64) -> u64) -> Times {
-        let count = self.laps.len();
+        let count = self.operations.len();
         if count == 0 {
             return Times::default();
         }
         let quantile = |&q: &f64| {
-            let value_ns = self.laps.value_at_quantile(q).clamp(self.min_ns, self.max_ns);
+            let value_ns = self.operations.value_at_quantile(q).clamp(self.min_ns, self.max_ns);
             QuantileRow { q, value_ns, episodes: episodes(q, value_ns) }
         };
         let bessel = (count as f64 / (count - 1).max(1) as f64).sqrt();
         let mut encoded = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&self.laps, &mut encoded)
+            .serialize(&self.operations, &mut encoded)
             .expect("writing to memory does not fail");
         Times {
             count,
             mean_ns: self.sum_ns as f64 / count as f64,
-            sd_ns: self.laps.stdev() * bessel,
+            sd_ns: self.operations.stdev() * bessel,
             min_ns: self.min_ns,
             max_ns: self.max_ns,
             quantiles: QUANTILES.iter().map(quantile).collect(),
@@ -113,7 +113,7 @@ impl Track {
     fn of(times: &Times) -> Result<Track, String> {
         let bytes = STANDARD.decode(&times.histogram).map_err(|error| error.to_string())?;
         Ok(Track {
-            laps: decoded(&bytes)?,
+            operations: decoded(&bytes)?,
             sum_ns: (times.mean_ns * times.count as f64).round() as u128,
             min_ns: times.min_ns,
             max_ns: times.max_ns,
@@ -141,7 +141,7 @@ impl Times {
 }
 
 /// Episodes beyond a merged quantile, at least: those of the one part that had most. A part whose own
-/// quantile is lower counted shorter laps, too, and says nothing; some part's is never lower, but for
+/// quantile is lower counted shorter operations, too, and says nothing; some part's is never lower, but for
 /// the rounding of the histogram.
 fn episodes_at_least(parts: &[&Times], q: f64, value_ns: u64) -> u64 {
     let floor_ns = value_ns - value_ns / 500;
@@ -155,12 +155,12 @@ mod tests {
 
     #[test]
     fn quantiles_never_exceed_the_exact_maximum() {
-        let (mut laps, mut episodes) = (Track::default(), EpisodeCounter::default());
-        for lap in [100_001u64, 100_003, 7_000_009] {
-            laps.keep(lap);
-            episodes.lap(lap);
+        let (mut operations, mut episodes) = (Track::default(), EpisodeCounter::default());
+        for operation in [100_001u64, 100_003, 7_000_009] {
+            operations.keep(operation);
+            episodes.record(operation);
         }
-        let times = laps.times(&episodes);
+        let times = operations.times(&episodes);
         let at = |q| times.quantile(q).expect("recorded");
         assert!((100_001..100_101).contains(&at(0.001).value_ns));
         assert_eq!((at(0.99999).value_ns, at(0.5).episodes), (7_000_009, 1));

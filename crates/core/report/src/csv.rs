@@ -59,11 +59,11 @@ pub fn trials_csv(subject: &Subject) -> Result<String, csv::Error> {
     writer.write_record(&header)?;
     for trial in &subject.run.trials {
         let cell = subject.cell(&trial.cell);
-        for (op, view, laps) in distributions(trial) {
+        for (op, view, operations) in distributions(trial) {
             let mut record = head_fields(subject, trial);
             record.extend(TRIAL.map(|(_, column)| column(cell, trial)));
             record.extend([op.to_string(), view.to_string()]);
-            record.extend(laps.map(lap_fields).unwrap_or_default());
+            record.extend(operations.map(operation_fields).unwrap_or_default());
             record.resize(header.len(), String::new());
             writer.write_record(record)?;
         }
@@ -76,8 +76,10 @@ fn distributions(trial: &TrialRecord) -> Vec<(&str, &'static str, Option<&Times>
         .ops
         .iter()
         .flat_map(|op| {
-            let response =
-                op.response.as_ref().map(|laps| (op.op.as_str(), "response", Some(laps)));
+            let response = op
+                .response
+                .as_ref()
+                .map(|operations| (op.op.as_str(), "response", Some(operations)));
             [Some((op.op.as_str(), "service", Some(&op.service))), response]
         })
         .flatten()
@@ -110,19 +112,19 @@ fn head_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
     fields
 }
 
-fn lap_fields(laps: &Times) -> Vec<String> {
+fn operation_fields(operations: &Times) -> Vec<String> {
     let mut fields = vec![
-        laps.count.to_string(),
-        format!("{:.1}", laps.mean_ns),
-        format!("{:.1}", laps.sd_ns),
-        laps.min_ns.to_string(),
+        operations.count.to_string(),
+        format!("{:.1}", operations.mean_ns),
+        format!("{:.1}", operations.sd_ns),
+        operations.min_ns.to_string(),
     ];
     for q in QUANTILES {
-        let row = laps.quantile(*q);
+        let row = operations.quantile(*q);
         fields.push(row.map(|row| row.value_ns.to_string()).unwrap_or_default());
         fields.push(row.map(|row| row.episodes.to_string()).unwrap_or_default());
     }
-    fields.extend([laps.max_ns.to_string(), laps.overflow.to_string()]);
+    fields.extend([operations.max_ns.to_string(), operations.overflow.to_string()]);
     fields
 }
 
@@ -203,7 +205,7 @@ pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
         "high_ns",
         "episodes",
         "carried",
-        "laps",
+        "operations",
         "reference",
         "speedup",
         "interval_low",

@@ -59,12 +59,12 @@ fn body(trial: &TrialRecord, op: &OpRecord) -> Option<String> {
         return Some(op.interval_log.clone());
     }
     let measured_s = trial.load.as_ref().map_or(0.0, |load| load.measured_ns as f64 / 1e9);
-    let response = op.response.as_ref().map(|laps| ("response", laps));
+    let response = op.response.as_ref().map(|operations| ("response", operations));
     let lines: String = [Some(("service", &op.service)), response]
         .into_iter()
         .flatten()
-        .filter(|(_, laps)| !laps.histogram.is_empty())
-        .map(|(tag, laps)| line(tag, laps, measured_s))
+        .filter(|(_, operations)| !operations.histogram.is_empty())
+        .map(|(tag, operations)| line(tag, operations, measured_s))
         .collect();
     let title = "#[Histogram log format version 1.3]\n\
                  \"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
@@ -72,7 +72,7 @@ fn body(trial: &TrialRecord, op: &OpRecord) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{title}{lines}"))
 }
 
-fn line(tag: &str, laps: &Times, measured_s: f64) -> String {
-    let max_ms = laps.max_ns as f64 / 1e6;
-    format!("Tag={tag},0.000,{measured_s:.3},{max_ms:.3},{}\n", laps.histogram)
+fn line(tag: &str, operations: &Times, measured_s: f64) -> String {
+    let max_ms = operations.max_ns as f64 / 1e6;
+    format!("Tag={tag},0.000,{measured_s:.3},{max_ms:.3},{}\n", operations.histogram)
 }

@@ -203,13 +203,13 @@ pub fn timed<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord
     metric.ops().find_map(|name| trial.op(timed_op(name)))
 }
 
-/// Whether the turns of a trial are not the rate of this operation: it is a phase, or one of several.
+/// Whether the arrivals of a trial are not the rate of this operation: it is a phase, or one of several.
 fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
     metric.ops().any(|name| trial.phase(name).is_some()) || trial.ops.len() > 1
 }
 
 /// The value of a metric in one trial: nanoseconds, in the metric's view where it was kept; or calls per second for
-/// rates: those of the operation, of a loop with one of them the turns.
+/// rates: those of the operation, of a loop with one of them the arrivals.
 pub fn trial_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
     if metric.statistic == Statistic::Rate && !has_own_rate(trial, metric) {
         return rate_held(trial);

@@ -40,7 +40,7 @@ pub fn op_name(op: &str) -> &str {
     }
 }
 
-/// A metric's value with its unit: nanoseconds, work or turns per second for rates.
+/// A metric's value with its unit: nanoseconds, work or arrivals per second for rates.
 pub fn value_text(unit: Option<WorkUnit>, metric: &Metric, value: f64) -> String {
     match (unit, metric.statistic) {
         (Some(unit), _) => format!("{} {}", rate_number(unit, value), unit_name(unit)),

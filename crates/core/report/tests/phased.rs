@@ -219,7 +219,7 @@ fn a_row_without_a_result_has_no_dot() {
 }
 
 #[test]
-fn every_cell_shows_the_rate_of_its_phase_and_not_the_turns_of_the_loop() {
+fn every_cell_shows_the_rate_of_its_phase_and_not_the_arrivals_of_the_loop() {
     let mut run = fake_phased_run(&FakePhasedRun::files());
     for trial in &mut run.trials {
         trial.load = Some(LoadRecord { achieved_per_s: 41_367.0, ..LoadRecord::default() });
@@ -231,7 +231,7 @@ fn every_cell_shows_the_rate_of_its_phase_and_not_the_turns_of_the_loop() {
     let stored = significant(stored.rate_per_s);
     let page = shown(&run, |subject| html(subject, None));
     let cells = &page[page.find("id=\"cells\"").expect("the section")..];
-    assert!(!cells.contains("41,367"), "the turns of the loop");
+    assert!(!cells.contains("41,367"), "the arrivals of the loop");
     assert!(!cells.contains(": safe save rate no value"));
     assert!(cells.contains(&format!("<td>{stored}")), "{stored}");
 }
@@ -257,7 +257,7 @@ fn a_loop_of_several_operations_shows_the_rate_of_the_one_that_is_asked_for() {
         let value = subject.value(row, &metric).expect("a rate").median;
         assert_eq!(value, median(&stored));
         let page = html(subject, None);
-        assert!(!page.contains("41,367"), "the turns of the loop");
+        assert!(!page.contains("41,367"), "the arrivals of the loop");
         assert!(page.contains(&significant(value)));
     });
 }

@@ -22,7 +22,7 @@ fn with<T>(run: &RunRecord, look: impl Fn(&Subject) -> T) -> T {
 }
 
 #[test]
-fn the_page_tells_the_causes_and_opens_the_slowest_laps() {
+fn the_page_tells_the_causes_and_opens_the_slowest_operations() {
     let page = with(&run(), |subject| html(subject, None));
     let section = page.split("id=\"slow\"").nth(1).expect("a section");
     let section = section.split("id=\"pictures\"").next().expect("pictures come after it");
@@ -32,7 +32,7 @@ fn the_page_tells_the_causes_and_opens_the_slowest_laps() {
         "let readers map the file",
         "70 %",
         "20 %",
-        "id=\"chart-slow-laps\"",
+        "id=\"chart-slow-operations\"",
     ] {
         assert!(section.contains(words), "{words} is missing");
     }
@@ -57,7 +57,7 @@ fn a_run_that_was_not_explained_has_no_trace_of_it() {
     });
     assert!(!page.contains("Why operations were slow") && !page.contains("#slow"));
     assert!(!words.contains("Why operations were slow") && !screen.contains("pickfs explain"));
-    assert!(!names.iter().any(|name| name == exports::STALLS || name.contains("slow-laps")));
+    assert!(!names.iter().any(|name| name == exports::STALLS || name.contains("slow-operations")));
     let asked = with(&plain, |subject| exports::render(subject, None, exports::STALLS));
     assert_eq!(asked.expect("no failure"), None);
 }
@@ -107,7 +107,7 @@ fn markdown_and_the_first_screen_name_the_leading_cause() {
 
 #[test]
 fn spikes_of_one_cause_have_one_colour_and_one_marker() {
-    let charts = with(&run(), |subject| ChartKind::SlowLaps.draw(subject, Look::PAGE));
+    let charts = with(&run(), |subject| ChartKind::SlowOperations.draw(subject, Look::PAGE));
     assert!(charts.len() >= 2, "{} charts", charts.len());
     let mut looks: BTreeMap<String, String> = BTreeMap::new();
     for item in charts.iter().flat_map(|chart| &chart.scene.items) {

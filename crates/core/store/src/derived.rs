@@ -58,19 +58,19 @@ const ROWS: &[&str] = &[
      real_bytes rate_per_s elapsed_ns start_skew_ns lanes threads cpu_user_ns cpu_system_ns},
      (SELECT coalesce(group_concat(value ->> 'kind', ' '), '') FROM json_each(j, '$.flags')) FROM p",
     "phase_value SELECT n, phase, key, value FROM p, json_each(j, '$.values')",
-    "stall SELECT n, op, ?1 ->> '$.stalls.above_ns', {j: laps total_ns on_cpu_ns blocked_ns cpu_wait_ns
+    "stall SELECT n, op, ?1 ->> '$.stalls.above_ns', {j: operations total_ns on_cpu_ns blocked_ns cpu_wait_ns
      unexplained_ns} FROM s",
     "stall_cause SELECT n, op, c.value ->> 'cause',
      coalesce((SELECT value ->> 'title' FROM json_each(?1, '$.stalls.causes')
                WHERE value ->> 'cause' = c.value ->> 'cause'), c.value ->> 'cause'),
-     {c.value: who laps times total_ns max_ns},
+     {c.value: who operations times total_ns max_ns},
      (SELECT coalesce(group_concat(value, ' < '), '')
       FROM json_each(?1, '$.stalls.stacks[' || (c.value ->> 'stack') || ']')),
      (SELECT coalesce(group_concat(value, ' < '), '')
       FROM json_each(?1, '$.stalls.stacks[' || (c.value ->> 'waker_stack') || ']'))
      FROM s, json_each(j, '$.causes') c",
-    "slow_lap SELECT n, op, {lap: start_ns end_ns offset_bytes thread}, cause, who, max(ns)
-     FROM (SELECT n, op, l.key AS place, l.value AS lap, coalesce(q.value ->> 'cause', '') AS cause,
+    "slow_operation SELECT n, op, {operation: start_ns end_ns offset_bytes thread}, cause, who, max(ns)
+     FROM (SELECT n, op, l.key AS place, l.value AS operation, coalesce(q.value ->> 'cause', '') AS cause,
            coalesce(q.value ->> 'who', '') AS who, coalesce(sum(q.value ->> 'length_ns'), 0) AS ns
            FROM s, json_each(j, '$.worst') l LEFT JOIN json_each(l.value, '$.parts') q
            GROUP BY op, l.key, cause, who) GROUP BY op, place",

@@ -6,7 +6,7 @@
 //! | --- | --- | --- |
 //! | `run` | the run (one row) | `name`, `started` (RFC 3339), `build`, `record`: JSON of plan, environment, card, cells, skipped |
 //! | `trial` | a trial | `number` from 1, `cell`, `block`, `attempt`, `outcome`, `record`: JSON of the whole trial |
-//! | `interval_log` | the laps of an operation by second | `trial`, `op`, `log`: HdrHistogram interval log, tags `service` and `response` |
+//! | `interval_log` | the times of an operation by second | `trial`, `op`, `log`: HdrHistogram interval log, tags `service` and `response` |
 //! | `ended` | how the run ended (last row counts) | `at`, `how`, `note` |
 //!
 //! Derived, for SQL clients; times are nanoseconds:
@@ -17,14 +17,14 @@
 //! | `op` | an operation of a trial, by view (`service`, `response`): count, mean, SD, min, max |
 //! | `quantile` | one quantile of such a row, with the episodes beyond it |
 //! | `second` | one second of an operation: count, minimum, median, maximum |
-//! | `spike` | one of the worst laps, on the CLOCK_MONOTONIC line |
+//! | `spike` | one of the worst operations, on the CLOCK_MONOTONIC line |
 //! | `fact` | an environment value, of the run (`trial` = 0) or of a trial |
 //! | `step` | a command or call that made, mounted or unmade a candidate |
 //! | `flag` | a doubt about a trial |
 //! | `counted` | a counted fact of a trial |
-//! | `stall` | the slow laps of an operation of a trial, split: on a processor, blocked, waiting, not known |
+//! | `stall` | the slow times of an operation of a trial, split: on a processor, blocked, waiting, not known |
 //! | `stall_cause` | such a row by cause and holder, with both stacks |
-//! | `slow_lap` | a slow lap that was opened, with the cause of most of its time |
+//! | `slow_operation` | a slow operation that was opened, with the cause of most of its time |
 
 pub const CREATE: &str = "
 CREATE TABLE run (name TEXT NOT NULL, started TEXT NOT NULL, build TEXT NOT NULL, record TEXT NOT NULL);
@@ -55,11 +55,11 @@ CREATE TABLE phase (trial INTEGER, position INTEGER, phase TEXT, label TEXT, sui
   elapsed_ns INTEGER, start_skew_ns INTEGER, lanes INTEGER, threads INTEGER, cpu_user_ns INTEGER,
   cpu_system_ns INTEGER, flags TEXT);
 CREATE TABLE phase_value (trial INTEGER, phase TEXT, name TEXT, value REAL);
-CREATE TABLE stall (trial INTEGER, op TEXT, above_ns INTEGER, laps INTEGER, total_ns INTEGER,
+CREATE TABLE stall (trial INTEGER, op TEXT, above_ns INTEGER, operations INTEGER, total_ns INTEGER,
   on_cpu_ns INTEGER, blocked_ns INTEGER, cpu_wait_ns INTEGER, unexplained_ns INTEGER);
-CREATE TABLE stall_cause (trial INTEGER, op TEXT, cause TEXT, title TEXT, who TEXT, laps INTEGER,
+CREATE TABLE stall_cause (trial INTEGER, op TEXT, cause TEXT, title TEXT, who TEXT, operations INTEGER,
   times INTEGER, total_ns INTEGER, max_ns INTEGER, stack TEXT, waker_stack TEXT);
-CREATE TABLE slow_lap (trial INTEGER, op TEXT, start_ns INTEGER, end_ns INTEGER, offset_bytes INTEGER,
+CREATE TABLE slow_operation (trial INTEGER, op TEXT, start_ns INTEGER, end_ns INTEGER, offset_bytes INTEGER,
   thread TEXT, cause TEXT, who TEXT, cause_ns INTEGER);
 ";
 

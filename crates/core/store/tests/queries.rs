@@ -50,7 +50,7 @@ fn the_page_names_every_table_and_column() {
 }
 
 #[test]
-fn the_ledger_sums_to_the_time_of_slow_laps_and_so_do_its_parts() {
+fn the_ledger_sums_to_the_time_of_slow_operations_and_so_do_its_parts() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let connection = run_file(&folder);
     let sql =
@@ -62,6 +62,7 @@ fn the_ledger_sums_to_the_time_of_slow_laps_and_so_do_its_parts() {
     let (all, split, summed): (u32, u32, u32) =
         connection.query_row(sql, [], row).expect("it is SQL");
     assert!(all > 0 && all == split && all == summed, "{all} {split} {summed}");
-    let sql = "SELECT COUNT(*) FROM slow_lap WHERE cause_ns > end_ns - start_ns OR cause = ''";
+    let sql =
+        "SELECT COUNT(*) FROM slow_operation WHERE cause_ns > end_ns - start_ns OR cause = ''";
     assert_eq!(connection.query_row(sql, [], |row| row.get::<_, u32>(0)), Ok(0));
 }

@@ -43,7 +43,7 @@ pub mod residency;
 pub mod shared_memory;
 pub mod sigbus;
 pub mod signal_wait;
-pub mod slow_laps;
+pub mod slow_operations;
 mod spawn;
 pub mod starting_gate;
 pub mod tunables;

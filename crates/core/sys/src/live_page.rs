@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveCounter {
-    LapsDone = 0,
+    OperationsDone = 0,
     LatencyNsMax = 1,
     /// Time of the last store, on CLOCK_MONOTONIC: tells a slow worker from a dead one.
     SeenAtNs = 2,

@@ -32,7 +32,7 @@ fn store() {
     match LivePage::inherited() {
         Ok(page) => {
             let page = page.unwrap();
-            page.set(LiveCounter::LapsDone, 4711);
+            page.set(LiveCounter::OperationsDone, 4711);
             page.set(LiveCounter::LatencyNsMax, 99);
         }
         Err(error) => {
@@ -55,7 +55,7 @@ fn the_parent_sees_what_the_child_stores() {
     let mut child = own(&["store"]);
     page.hand_to(&mut child);
     assert!(child.status().unwrap().success());
-    assert_eq!(page.get(LiveCounter::LapsDone), 4711);
+    assert_eq!(page.get(LiveCounter::OperationsDone), 4711);
     assert_eq!(page.get(LiveCounter::LatencyNsMax), 99);
     assert_eq!(page.get(LiveCounter::SeenAtNs), 0);
     assert!(LivePage::inherited().unwrap().is_none());

@@ -8,12 +8,12 @@ use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,
     nodes::{bind_memory_to, nodes},
-    slow_laps::SlowLaps,
+    slow_operations::SlowOperations,
     starting_gate::StartingGate,
 };
 use pickfs_workload::{
-    Fault, LiveLaps, MEASURING, Measured, ParamError, Session, Workload, find, measurement_begins,
-    phase::Gate, pin, rank, roles_are_played_by, write_slow_laps_to,
+    Fault, LiveOperations, MEASURING, Measured, ParamError, Session, Workload, find,
+    measurement_begins, phase::Gate, pin, rank, roles_are_played_by, write_slow_operations_to,
 };
 
 use crate::conversation::{StandardLine, hello, say, spec, wait_for_go};
@@ -90,8 +90,9 @@ fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
         pin(session.spec.cpu)?;
     }
     rank(&session.params)?;
-    let laps = SlowLaps::inherited().map_err(|error| Ending::failed(error.to_string()))?;
-    laps.into_iter().for_each(write_slow_laps_to);
+    let operations =
+        SlowOperations::inherited().map_err(|error| Ending::failed(error.to_string()))?;
+    operations.into_iter().for_each(write_slow_operations_to);
     let warmup_ns = prepared.warm_up(session)?;
     let is_paid = !session.spec.final_sync.is_empty();
     if is_paid {
@@ -113,7 +114,7 @@ fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
     }
     if session.spec.sustain_ns > 0 {
         if let Some(driven) = prepared.sustain(session)? {
-            let counts = [driven.turns as f64, driven.measured_ns as f64 + paid_ns()?];
+            let counts = [driven.arrivals as f64, driven.measured_ns as f64 + paid_ns()?];
             let counts = SUSTAINED_KEYS.map(String::from).into_iter().zip(counts);
             measured.counts.extend(counts);
         }
@@ -174,9 +175,9 @@ fn settle_on_node(spec: &TrialSpec) -> Result<(), Ending> {
     })
 }
 
-fn live_page() -> Result<Option<Arc<dyn LiveLaps>>, Ending> {
+fn live_page() -> Result<Option<Arc<dyn LiveOperations>>, Ending> {
     let page = LivePage::inherited().map_err(|error| Ending::failed(error.to_string()))?;
-    Ok(page.map(|page| Arc::new(page) as Arc<dyn LiveLaps>))
+    Ok(page.map(|page| Arc::new(page) as Arc<dyn LiveOperations>))
 }
 
 fn report(measured: Measured, checked: u64) -> Result<(), Ending> {

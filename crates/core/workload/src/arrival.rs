@@ -84,7 +84,7 @@ fn arrival(params: &Resolved, recording: Option<&Recording>) -> Arrival {
 /// A warm-up that does not reach its bytes ends this long after twice its shortest length.
 const WARM_UP_GRACE_NS: u64 = 60_000_000_000;
 
-/// When the turns of a trial come, and what clock and machine add to each of them.
+/// When the arrivals of a trial come, and what clock and machine add to each of them.
 pub struct Schedule {
     arrival: Arrival,
     spin_below_ns: u64,

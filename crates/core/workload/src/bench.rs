@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use pickfs_record::{LapRecorder, Lateness, OpIndex, Operation, Turnstile};
+use pickfs_record::{Lateness, Lindley, OpIndex, Operation, Recorder};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
-use crate::{drive::Turn, slow::SlowPen};
+use crate::{drive::Arrived, slow::SlowPen};
 
 /// Looked at while a measurement runs, never reported.
-pub trait LiveLaps: Send + Sync {
-    fn show(&self, turns: u64, latency_ns: u64, now_ns: u64);
+pub trait LiveOperations: Send + Sync {
+    fn show(&self, arrivals: u64, latency_ns: u64, now_ns: u64);
 }
 
-impl LiveLaps for LivePage {
+impl LiveOperations for LivePage {
     #[inline]
-    fn show(&self, turns: u64, latency_ns: u64, now_ns: u64) {
-        self.set(LiveCounter::LapsDone, turns);
+    fn show(&self, arrivals: u64, latency_ns: u64, now_ns: u64) {
+        self.set(LiveCounter::OperationsDone, arrivals);
         self.set(LiveCounter::SeenAtNs, now_ns);
         // A look in between may lose this maximum to the display; nothing else depends on it.
         if latency_ns > self.get(LiveCounter::LatencyNsMax) {
@@ -24,7 +24,7 @@ impl LiveLaps for LivePage {
     }
 }
 
-/// How far turns began from when they were due, over all causes.
+/// How far arrivals began from when they were due, over all causes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimingError {
     pub sum_ns: u64,
@@ -32,129 +32,129 @@ pub struct TimingError {
 }
 
 pub struct Bench {
-    laps: LapRecorder,
+    operations: Recorder,
     slow: SlowPen,
-    turnstile: Turnstile,
-    live: Option<Arc<dyn LiveLaps>>,
+    lindley: Lindley,
+    live: Option<Arc<dyn LiveOperations>>,
     is_open: bool,
     due_ns: u64,
-    turns: u64,
+    arrivals: u64,
     timing_error: TimingError,
 }
 
 impl Bench {
-    pub fn new(laps: LapRecorder, is_open: bool, live: Option<Arc<dyn LiveLaps>>) -> Self {
+    pub fn new(operations: Recorder, is_open: bool, live: Option<Arc<dyn LiveOperations>>) -> Self {
         Bench {
-            laps,
+            operations,
             slow: SlowPen::default(),
-            turnstile: Turnstile::default(),
+            lindley: Lindley::default(),
             live,
             is_open,
             due_ns: 0,
-            turns: 0,
+            arrivals: 0,
             timing_error: TimingError::default(),
         }
     }
 
-    /// Slow laps are told to the lab, if it asked, under these names of the operations.
+    /// Slow operations are told to the lab, if it asked, under these names of the operations.
     pub fn telling_slow(self, ops: &[String]) -> Self {
         Bench { slow: SlowPen::new(ops), ..self }
     }
 
     pub fn open(&mut self, began_ns: u64) {
-        self.laps.begin(began_ns);
+        self.operations.begin(began_ns);
     }
 
     #[inline]
-    pub fn begin(&mut self, turn: &Turn) {
-        self.due_ns = turn.due_ns;
+    pub fn begin(&mut self, arrival: &Arrived) {
+        self.due_ns = arrival.due_ns;
         if self.is_open {
-            self.turnstile.begin(turn.due_ns, turn.start_ns);
-            let error_ns = turn.start_ns - turn.due_ns;
+            self.lindley.begin(arrival.due_ns, arrival.start_ns);
+            let error_ns = arrival.start_ns - arrival.due_ns;
             self.timing_error.sum_ns += error_ns;
             self.timing_error.max_ns = self.timing_error.max_ns.max(error_ns);
         }
     }
 
     #[inline]
-    pub fn end(&mut self, turn: &Turn, end_ns: u64) {
-        self.turns += 1;
+    pub fn end(&mut self, arrival: &Arrived, end_ns: u64) {
+        self.arrivals += 1;
         if self.is_open {
-            self.turnstile.end(end_ns);
+            self.lindley.end(end_ns);
         }
         if let Some(live) = &self.live {
-            live.show(self.turns, end_ns - turn.start_ns, end_ns);
+            live.show(self.arrivals, end_ns - arrival.start_ns, end_ns);
         }
     }
 
-    /// Keeps an operation that this turn was waiting for: it has a response time in an open loop.
+    /// Keeps an operation that this arrival was waiting for: it has a response time in an open loop.
     #[inline]
-    pub fn lap(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        let response_ns = self.is_open.then(|| self.turnstile.response_ns(end_ns));
-        let lap = Operation { due_ns: self.due_ns, start_ns, end_ns, offset_bytes };
-        self.keep(op, lap, response_ns);
+    pub fn record(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
+        let response_ns = self.is_open.then(|| self.lindley.response_ns(end_ns));
+        let operation = Operation { due_ns: self.due_ns, start_ns, end_ns, offset_bytes };
+        self.keep(op, operation, response_ns);
     }
 
     #[inline]
-    fn keep(&mut self, op: OpIndex, lap: Operation, response_ns: Option<u64>) {
-        self.laps.lap(op, lap, response_ns);
-        self.slow.lap(op.0, &lap);
+    fn keep(&mut self, op: OpIndex, operation: Operation, response_ns: Option<u64>) {
+        self.operations.record(op, operation, response_ns);
+        self.slow.record(op.0, &operation);
     }
 
-    /// When the present turn was due on the line without the driver's own stalls: what passes from then to an
-    /// end is a response time. `start_ns` is the turn's.
+    /// When the present arrival was due on the line without the driver's own stalls: what passes from then to an
+    /// end is a response time. `start_ns` is the arrival's.
     #[inline]
     pub fn origin_ns(&self, start_ns: u64) -> u64 {
         match self.is_open {
-            true => start_ns - self.turnstile.response_ns(start_ns).min(start_ns),
+            true => start_ns - self.lindley.response_ns(start_ns).min(start_ns),
             false => start_ns,
         }
     }
 
-    /// So many turns that were due and never began: responses of at least what they had waited at `now_ns`, of each
-    /// operation that all of the `turns` before them had.
+    /// So many arrivals that were due and never began: responses of at least what they had waited at `now_ns`, of each
+    /// operation that all of the `arrivals` before them had.
     #[cold]
-    pub fn missed(&mut self, due_ns: u64, now_ns: u64, turns: u64, times: u64) {
-        self.laps.missed(now_ns - due_ns, turns, times);
+    pub fn missed(&mut self, due_ns: u64, now_ns: u64, arrivals: u64, times: u64) {
+        self.operations.missed(now_ns - due_ns, arrivals, times);
     }
 
     /// Keeps an operation that another thread began at `start_ns`, with its response time since `origin_ns`.
     #[inline]
-    pub fn lap_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {
-        let lap = Operation { due_ns: origin_ns, start_ns, end_ns, offset_bytes: 0 };
-        self.laps.lap(op, lap, Some(end_ns.saturating_sub(origin_ns)));
+    pub fn operation_since(&mut self, op: OpIndex, origin_ns: u64, start_ns: u64, end_ns: u64) {
+        let operation = Operation { due_ns: origin_ns, start_ns, end_ns, offset_bytes: 0 };
+        self.operations.record(op, operation, Some(end_ns.saturating_sub(origin_ns)));
     }
 
     /// Keeps an operation that nobody has a due time for: service time only.
     #[inline]
-    pub fn lap_alone(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
+    pub fn operation_alone(&mut self, op: OpIndex, start_ns: u64, end_ns: u64, offset_bytes: u64) {
         self.keep(op, Operation { due_ns: start_ns, start_ns, end_ns, offset_bytes }, None);
     }
 
-    /// Keeps an operation that began in an earlier turn and ended in this one, at `end_ns`.
+    /// Keeps an operation that began in an earlier arrival and ended in this one, at `end_ns`.
     ///
-    /// Its end on the line without the driver's stalls is that of the present turn.
+    /// Its end on the line without the driver's stalls is that of the present arrival.
     #[inline]
-    pub fn lap_of(&mut self, op: OpIndex, earlier: &Turn, end_ns: u64, offset_bytes: u64) {
+    pub fn operation_of(&mut self, op: OpIndex, earlier: &Arrived, end_ns: u64, offset_bytes: u64) {
         let response_ns =
-            self.is_open.then(|| self.due_ns + self.turnstile.response_ns(end_ns) - earlier.due_ns);
+            self.is_open.then(|| self.due_ns + self.lindley.response_ns(end_ns) - earlier.due_ns);
         let (due_ns, start_ns) = (earlier.due_ns, earlier.start_ns);
         self.keep(op, Operation { due_ns, start_ns, end_ns, offset_bytes }, response_ns);
     }
 
-    pub fn turns(&self) -> u64 {
-        self.turns
+    pub fn arrivals(&self) -> u64 {
+        self.arrivals
     }
 
     pub fn lateness(&self) -> Lateness {
-        self.turnstile.lateness()
+        self.lindley.lateness()
     }
 
     pub fn timing_error(&self) -> TimingError {
         self.timing_error
     }
 
-    pub fn into_recorder(self) -> LapRecorder {
-        self.laps
+    pub fn into_recorder(self) -> Recorder {
+        self.operations
     }
 }

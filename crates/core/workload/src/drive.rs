@@ -1,6 +1,6 @@
-//! The measured loop: one turn after another, each when it is due.
+//! The measured loop: one arrival after another, each when it is due.
 //!
-//! Between two readings of the clock stands only the operation under test; what a turn needs is made
+//! Between two readings of the clock stands only the operation under test; what an arrival needs is made
 //! ready before it is due. The loop does not know what the work is, and it is generic over the
 //! clock, so that a test plays scripted work on a simulated one, exact to the nanosecond.
 
@@ -9,7 +9,7 @@ use pickfs_record::{Arrival, Clock, Schedule};
 use crate::{bench::Bench, fault::Fault};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Turn {
+pub struct Arrived {
     /// When it was due; equal to `start_ns` in a closed loop.
     pub due_ns: u64,
     pub start_ns: u64,
@@ -18,23 +18,28 @@ pub struct Turn {
 }
 
 pub trait Work {
-    /// Makes the next turn ready; untimed. Called again for the same turn, it does nothing. The time
-    /// is when the turn is expected.
+    /// Makes the next arrival ready; untimed. Called again for the same arrival, it does nothing. The time
+    /// is when the arrival is expected.
     #[inline]
     fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
         Ok(())
     }
 
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault>;
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault>;
 
-    /// Called shortly before a turn that is waited for is due: a spin of the loop in which an application waits.
+    /// Called shortly before an arrival that is waited for is due: a spin of the loop in which an application waits.
     /// Untimed.
     #[inline]
     fn poise(&mut self) -> Result<(), Fault> {
         Ok(())
     }
 
-    /// Ends what earlier turns left open, and keeps its laps: none that was begun is left out. Says when that had ended.
+    /// Ends what earlier arrivals left open, and keeps its operations: none that was begun is left out. Says when that had ended.
     fn settle<C: Clock>(&mut self, clock: &C, _bench: &mut Bench) -> Result<u64, Fault> {
         Ok(clock.now_ns())
     }
@@ -58,9 +63,9 @@ pub struct Pace {
     asked_per_s: Option<f64>,
 }
 
-/// A schedule's first turn is due this long after it began, so that it is not late by being first.
+/// A schedule's first arrival is due this long after it began, so that it is not late by being first.
 const LEAD_NS: u64 = 100_000;
-/// Turns that never began are kept one by one where no more than this are left, else in groups of a hundred-thousandth of those
+/// Arrivals that never began are kept one by one where no more than this are left, else in groups of a hundred-thousandth of those
 /// left: a schedule of a thousand million a second would take longer to count than to run.
 const ONE_BY_ONE: f64 = 1e5;
 const POISE_NS: u64 = 2_000;
@@ -105,7 +110,7 @@ pub struct Span {
     pub bytes: u64,
     /// The bytes are given up at this many nanoseconds.
     pub length_ns_max: u64,
-    /// For how long turns that were due within the span are still taken after it.
+    /// For how long arrivals that were due within the span are still taken after it.
     pub drain_ns: u64,
 }
 
@@ -125,17 +130,17 @@ impl Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Driven {
     pub began_ns: u64,
-    /// From its beginning to the end of its last turn, or to its planned end if that is later.
+    /// From its beginning to the end of its last arrival, or to its planned end if that is later.
     pub measured_ns: u64,
-    pub turns: u64,
+    pub arrivals: u64,
     pub in_time: u64,
-    /// Turns that were due within the span and had not begun when the drain was given up.
+    /// Arrivals that were due within the span and had not begun when the drain was given up.
     pub missed: u64,
     /// The planned length of an open loop; else the measured one.
     pub span_ns: u64,
 }
 
-/// In an open loop every turn that is due within the span is taken, late or not. Those that could
+/// In an open loop every arrival that is due within the span is taken, late or not. Those that could
 /// not begin in the drain after it are kept as responses of at least the time that they had waited.
 pub fn drive<C: Clock, W: Work>(
     clock: &C,
@@ -145,7 +150,7 @@ pub fn drive<C: Clock, W: Work>(
     mut span: Span,
 ) -> Result<Driven, Fault> {
     let began_ns = clock.now_ns() + LEAD_NS;
-    let (first_turn, first_byte) = (bench.turns(), work.bytes_written());
+    let (first_arrival, first_byte) = (bench.arrivals(), work.bytes_written());
     bench.open(began_ns);
     let mut ended_ns = began_ns;
     let mut due_ns = pace.next_due_ns(began_ns);
@@ -172,27 +177,27 @@ pub fn drive<C: Clock, W: Work>(
         pace.wait(clock, due_ns, ended_ns);
         let next_due_ns = pace.next_due_ns(began_ns);
         let start_ns = clock.now_ns();
-        let turn = Turn { due_ns: due_ns.unwrap_or(start_ns), start_ns, next_due_ns };
-        bench.begin(&turn);
-        ended_ns = work.turn(clock, &turn, bench)?;
-        bench.end(&turn, ended_ns);
+        let arrival = Arrived { due_ns: due_ns.unwrap_or(start_ns), start_ns, next_due_ns };
+        bench.begin(&arrival);
+        ended_ns = work.arrival(clock, &arrival, bench)?;
+        bench.end(&arrival, ended_ns);
         in_time += u64::from(ended_ns - began_ns <= span.length_ns || due_ns.is_none());
         due_ns = next_due_ns;
     }
     let measured_ns = (ended_ns - began_ns).max(span.length_ns);
     let settled_ns = work.settle(clock, bench)?;
-    let turns = bench.turns() - first_turn;
+    let arrivals = bench.arrivals() - first_arrival;
     let mut missed = 0;
     let is_due = |due_ns: &u64| *due_ns - began_ns < span.length_ns;
     while let Some(late_ns) = due_ns.filter(is_due) {
         let left_s = (span.length_ns - (late_ns - began_ns)) as f64 / 1e9;
         let times = (pace.asked_per_s.unwrap_or(0.0) * left_s / ONE_BY_ONE).max(1.0) as u64;
-        bench.missed(late_ns, settled_ns.max(late_ns), turns, times);
+        bench.missed(late_ns, settled_ns.max(late_ns), arrivals, times);
         missed += times;
         pace.schedule.skip(times - 1);
         due_ns = pace.next_due_ns(began_ns);
     }
     let is_timed = pace.is_open() && span.length_ns > 0;
     let span_ns = if is_timed { span.length_ns } else { measured_ns };
-    Ok(Driven { began_ns, measured_ns, turns, in_time, missed, span_ns })
+    Ok(Driven { began_ns, measured_ns, arrivals, in_time, missed, span_ns })
 }

@@ -25,8 +25,8 @@ pub mod role;
 mod slow;
 pub mod workload;
 
-pub use bench::{Bench, LiveLaps, TimingError};
-pub use drive::{Driven, Pace, Span, Turn, Work, drive};
+pub use bench::{Bench, LiveOperations, TimingError};
+pub use drive::{Arrived, Driven, Pace, Span, Work, drive};
 pub use fault::Fault;
 pub use journal::{Appending, scrambled};
 pub use measurement::{Measured, Measurement};
@@ -35,7 +35,7 @@ pub use param::{Check, Literal, Param, ParamError, Resolved};
 pub use placement::{pin, rank};
 pub use recording::Recording;
 pub use role::{MEASURING, roles_are_played_by};
-pub use slow::{measurement_begins, write_slow_laps_to};
+pub use slow::{measurement_begins, write_slow_operations_to};
 
 pub use workload::{Length, Prepared, Scratch, Session, TooLarge, Workload, add, all, find};
 

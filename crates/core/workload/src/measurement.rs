@@ -9,7 +9,7 @@ use pickfs_record::{
 use pickfs_sys::own_usage::OwnUsage;
 
 use crate::{
-    bench::{Bench, LiveLaps},
+    bench::{Bench, LiveOperations},
     drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
     keepers::Keepers,
@@ -34,7 +34,7 @@ pub struct Measurement {
     pub ops: Vec<String>,
     pub spikes_max: usize,
     pub helper_cpu: Option<u32>,
-    pub live: Option<Arc<dyn LiveLaps>>,
+    pub live: Option<Arc<dyn LiveOperations>>,
 }
 
 impl Measurement {
@@ -48,7 +48,7 @@ impl Measurement {
         self.run_with_responses(work, pace, span, responses)
     }
 
-    /// The same, for work that knows the response times of its laps although it has no schedule itself.
+    /// The same, for work that knows the response times of its operations although it has no schedule itself.
     pub fn run_with_responses<W: Work>(
         &self,
         work: &mut W,
@@ -56,12 +56,12 @@ impl Measurement {
         span: Span,
         responses: bool,
     ) -> Result<Measured, Fault> {
-        let (laps, keeper) = recorder(&RecorderOptions {
+        let (operations, keeper) = recorder(&RecorderOptions {
             ops: self.ops.clone(),
             responses,
             spikes_max: self.spikes_max,
         });
-        let bench = Bench::new(laps, pace.is_open(), self.live.clone());
+        let bench = Bench::new(operations, pace.is_open(), self.live.clone());
         let mut bench = bench.telling_slow(&self.ops);
         let keepers = Keepers::start(self.helper_cpu, || {})?;
         keepers.add(keeper);
@@ -86,8 +86,8 @@ fn measured(
     let load = LoadRecord {
         asked_per_s: pace.asked_per_s(),
         achieved_per_s: driven.in_time as f64 * 1e9 / driven.span_ns.max(1) as f64,
-        turns: driven.turns,
-        drained: driven.turns - driven.in_time,
+        arrivals: driven.arrivals,
+        drained: driven.arrivals - driven.in_time,
         missed: driven.missed,
         late_driver: lateness.by_driver,
         late_queue: lateness.by_queue,
@@ -102,7 +102,7 @@ fn measured(
     let ops = keeper.finish(tail);
     let mut counts = BTreeMap::from([("slot_merges".to_string(), merged_seconds as f64)]);
     if pace.is_open() {
-        let mean_ns = timing_error.sum_ns as f64 / driven.turns.max(1) as f64;
+        let mean_ns = timing_error.sum_ns as f64 / driven.arrivals.max(1) as f64;
         counts.insert("timing_error_mean_ns".into(), mean_ns);
         counts.insert("timing_error_max_ns".into(), timing_error.max_ns as f64);
     }

@@ -1,4 +1,4 @@
-//! Its laps are the cost of measuring, and the row without I/O shows the noise of clock,
+//! Its operations are the cost of measuring, and the row without I/O shows the noise of clock,
 //! scheduler and machine.
 
 use pickfs_record::{Clock, Durability, OpIndex};
@@ -6,7 +6,7 @@ use pickfs_record::{Clock, Durability, OpIndex};
 use crate::{
     arrival::{self, Schedule},
     bench::Bench,
-    drive::{Pace, Span, Turn, Work},
+    drive::{Arrived, Pace, Span, Work},
     fault::Fault,
     measurement::{Measured, Measurement},
     param::{Literal, Param},
@@ -46,9 +46,14 @@ pub struct Nothing;
 
 impl Work for Nothing {
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         let end_ns = clock.now_ns();
-        bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+        bench.record(OpIndex(0), arrival.start_ns, end_ns, 0);
         Ok(end_ns)
     }
 }
@@ -56,7 +61,7 @@ impl Work for Nothing {
 const WITHOUT_IO_NS: u64 = 200_000_000;
 
 /// The measured loop at this pace with nothing to do, for a moment: `no_io_p50_ns`,
-/// `no_io_p99_ns` and `no_io_max_ns`, what clock and machine add to every lap.
+/// `no_io_p99_ns` and `no_io_max_ns`, what clock and machine add to every operation.
 pub fn without_io(session: &Session, mut pace: Pace) -> Result<Vec<(&'static str, f64)>, Fault> {
     let setup = Measurement {
         ops: vec!["null".into()],
@@ -65,15 +70,16 @@ pub fn without_io(session: &Session, mut pace: Pace) -> Result<Vec<(&'static str
         ..session.measurement(true)
     };
     let measured = setup.run(&mut Nothing, &mut pace, Span::time(WITHOUT_IO_NS))?;
-    let Some(laps) = measured.ops.first().map(|op| &op.service).filter(|laps| laps.count > 0)
+    let Some(operations) =
+        measured.ops.first().map(|op| &op.service).filter(|operations| operations.count > 0)
     else {
         return Ok(Vec::new());
     };
-    let at = |q: f64| laps.quantile(q).map_or(0.0, |row| row.value_ns as f64);
+    let at = |q: f64| operations.quantile(q).map_or(0.0, |row| row.value_ns as f64);
     Ok(vec![
         ("no_io_p50_ns", at(0.5)),
         ("no_io_p99_ns", at(0.99)),
-        ("no_io_max_ns", laps.max_ns as f64),
+        ("no_io_max_ns", operations.max_ns as f64),
     ])
 }
 

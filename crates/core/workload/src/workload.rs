@@ -4,7 +4,7 @@ use pickfs_record::{Durability, PhaseRecord, TrialSpec, closest::closest};
 use serde_json::{Map, Value};
 
 use crate::{
-    bench::LiveLaps,
+    bench::LiveOperations,
     column, command,
     drive::Driven,
     fault::Fault,
@@ -64,7 +64,7 @@ pub struct Workload {
     /// Makes everything ready that is not measured. Threads that it starts inherit the CPU of the
     /// caller.
     pub prepare: fn(&Session) -> Result<Box<dyn Prepared>, Fault>,
-    /// Operations that the turns of a schedule wait for: they have a response time in an open loop.
+    /// Operations that the arrivals of a schedule wait for: they have a response time in an open loop.
     pub scheduled: &'static [&'static str],
     /// Puts in what parameters decide about others that are not asked for.
     pub fill: fn(&mut Map<String, Value>),
@@ -167,13 +167,16 @@ pub struct Session {
     pub spec: TrialSpec,
     pub params: Resolved,
     pub ops: Vec<String>,
-    pub live: Option<Arc<dyn LiveLaps>>,
+    pub live: Option<Arc<dyn LiveOperations>>,
     pub gate: Gate,
     pub lab: Option<Arc<dyn LabLine>>,
 }
 
 impl Session {
-    pub fn new(spec: TrialSpec, live: Option<Arc<dyn LiveLaps>>) -> Result<Session, ParamError> {
+    pub fn new(
+        spec: TrialSpec,
+        live: Option<Arc<dyn LiveOperations>>,
+    ) -> Result<Session, ParamError> {
         let workload = find(&spec.workload.name)?;
         let params = workload.validate(&spec.workload.params)?;
         let ops = (workload.ops)(&params);

@@ -1,7 +1,7 @@
 use pickfs_record::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
 use pickfs_testkit::{Counting, allocated};
 use pickfs_workload::{
-    Appending, Bench, Fault, Nothing, Pace, Span, Turn, Work, column, drive, find,
+    Appending, Arrived, Bench, Fault, Nothing, Pace, Span, Work, column, drive, find,
 };
 use serde_json::json;
 
@@ -12,23 +12,23 @@ fn options(ops: &[String], responses: bool) -> RecorderOptions {
     RecorderOptions { ops: ops.to_vec(), responses, spikes_max: 20 }
 }
 
-/// Allocations and turns of the loop alone, over more than two seconds: two are handed over.
+/// Allocations and arrivals of the loop alone, over more than two seconds: two are handed over.
 fn allocations<W: Work>(work: &mut W, ops: &[String], arrival: Arrival) -> (u64, u64) {
     let mut pace = Pace::new(arrival, 1, 0);
-    let (laps, _keeper) = recorder(&options(ops, pace.is_open()));
-    let mut bench = Bench::new(laps, pace.is_open(), None);
+    let (operations, _keeper) = recorder(&options(ops, pace.is_open()));
+    let mut bench = Bench::new(operations, pace.is_open(), None);
     let span = Span::time(2_200_000_000);
     let before = allocated();
     let driven = drive(&MonotonicClock, work, &mut pace, &mut bench, span).expect("no fault");
-    (allocated() - before, driven.turns)
+    (allocated() - before, driven.arrivals)
 }
 
 #[test]
-fn turns_that_do_nothing_allocate_nothing() {
+fn arrivals_that_do_nothing_allocate_nothing() {
     let open = Arrival::Poisson { rate_per_s: 20_000.0 };
-    let (count, turns) = allocations(&mut Nothing, &["null".into()], open);
-    assert!(turns > 100, "{turns}");
-    assert_eq!(count, 0, "in {turns} turns");
+    let (count, arrivals) = allocations(&mut Nothing, &["null".into()], open);
+    assert!(arrivals > 100, "{arrivals}");
+    assert_eq!(count, 0, "in {arrivals} arrivals");
 }
 
 #[test]
@@ -46,9 +46,9 @@ fn appends_and_syncs_allocate_nothing() {
         let ops = (journal.ops)(&params);
         let mut appending = Appending::create(folder.path(), &params, None, 3).expect("made");
         let open = Arrival::Poisson { rate_per_s: 5_000.0 };
-        let (count, turns) = allocations(&mut appending, &ops, open);
-        assert!(turns > 100, "{turns}");
-        assert_eq!(count, 0, "{path} {sync}: in {turns} turns");
+        let (count, arrivals) = allocations(&mut appending, &ops, open);
+        assert!(arrivals > 100, "{arrivals}");
+        assert_eq!(count, 0, "{path} {sync}: in {arrivals} arrivals");
     }
 }
 
@@ -91,14 +91,19 @@ impl Work for Careless {
         Ok(())
     }
 
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
-        Nothing.turn(clock, turn, bench)
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
+        Nothing.arrival(clock, arrival, bench)
     }
 }
 
 #[test]
-fn a_careless_turn_is_caught() {
+fn a_careless_arrival_is_caught() {
     let closed = Arrival::Closed { pause_ns: 1_000_000 };
-    let (count, turns) = allocations(&mut Careless, &["null".into()], closed);
-    assert!(count >= turns, "{count} in {turns} turns");
+    let (count, arrivals) = allocations(&mut Careless, &["null".into()], closed);
+    assert!(count >= arrivals, "{count} in {arrivals} arrivals");
 }

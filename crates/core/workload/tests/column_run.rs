@@ -94,7 +94,7 @@ fn with_derived(measured: &Measured, more: Value) -> Vec<PhaseRecord> {
     phases
 }
 
-fn laps(measured: &Measured) -> BTreeMap<&str, u64> {
+fn operations(measured: &Measured) -> BTreeMap<&str, u64> {
     measured.ops.iter().map(|op| (op.op.as_str(), op.service.count)).collect()
 }
 
@@ -118,8 +118,8 @@ fn one_lane_runs_every_row_that_was_announced() {
 }
 
 #[test]
-fn repeated_calls_have_laps_each() {
-    let laps = laps(&WHOLE.0);
+fn repeated_calls_have_operations_each() {
+    let operations = operations(&WHOLE.0);
     for (phase, count) in [
         ("open append tiny, sync once", 200),
         ("append tiny, sync once", 500),
@@ -129,12 +129,12 @@ fn repeated_calls_have_laps_each() {
         ("open replace random int medium", 500),
         ("open append mid float, sync once", 8),
     ] {
-        assert_eq!(laps.get(phase), Some(&count), "{phase}");
+        assert_eq!(operations.get(phase), Some(&count), "{phase}");
     }
-    assert!(laps["open append small, sync once"] > 50_000);
-    assert_eq!(laps["random read 4k cold"], laps["random read 4k hot"]);
-    assert!(!laps.contains_key("sync int tiny"), "a single call is the phase itself");
-    assert_eq!(laps["pread, random read 4k hot"], laps["random read 4k hot"]);
+    assert!(operations["open append small, sync once"] > 50_000);
+    assert_eq!(operations["random read 4k cold"], operations["random read 4k hot"]);
+    assert!(!operations.contains_key("sync int tiny"), "a single call is the phase itself");
+    assert_eq!(operations["pread, random read 4k hot"], operations["random read 4k hot"]);
 }
 
 /// Lanes as threads, each with what it gives.

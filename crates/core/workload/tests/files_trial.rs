@@ -28,9 +28,9 @@ fn row<'a>(measured: &'a Measured, phase: &str) -> &'a PhaseRecord {
     measured.phases.iter().find(|row| row.phase == phase).unwrap()
 }
 
-fn laps(measured: &Measured, op: &str) -> u64 {
-    let of = |laps: &&OpRecord| laps.op == op;
-    measured.ops.iter().find(of).map_or(0, |laps| laps.service.count)
+fn operations(measured: &Measured, op: &str) -> u64 {
+    let of = |operations: &&OpRecord| operations.op == op;
+    measured.ops.iter().find(of).map_or(0, |operations| operations.service.count)
 }
 
 fn all_below(directory: &Path) -> Vec<PathBuf> {
@@ -46,7 +46,7 @@ fn all_below(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_phase_has_a_row_and_its_operations_their_laps() {
+fn every_phase_has_a_row_and_its_operations_their_operations() {
     let folder = tempfile::tempdir().unwrap();
     let params = json!({
         "scale": "tiny", "seeks": 300, "seekers": 3, "files": 300, "file_min": 10,
@@ -63,23 +63,35 @@ fn every_phase_has_a_row_and_its_operations_their_laps() {
         assert!(record.values["latency_max_ns"] > 0.0, "{}", record.phase);
         assert!(ops.contains(&record.phase), "{} is not in the list for plans", record.phase);
     }
-    assert!(measured.ops.iter().all(|laps| ops.contains(&laps.op)));
+    assert!(measured.ops.iter().all(|operations| ops.contains(&operations.op)));
     assert_eq!(row(&measured, "block write").work, f64::from(4 << 20));
     assert_eq!(row(&measured, "seeks").threads, 3);
-    assert_eq!(laps(&measured, "block write"), 512);
-    assert_eq!((laps(&measured, "rewrite: read"), laps(&measured, "rewrite: write")), (512, 512));
-    assert_eq!((laps(&measured, "char write"), laps(&measured, "char read")), (8, 8));
-    assert_eq!(laps(&measured, "seeks: read"), 300);
-    assert_eq!(laps(&measured, "seeks: update"), laps(&measured, "seeks: fsync"));
+    assert_eq!(operations(&measured, "block write"), 512);
+    assert_eq!(
+        (operations(&measured, "rewrite: read"), operations(&measured, "rewrite: write")),
+        (512, 512)
+    );
+    assert_eq!((operations(&measured, "char write"), operations(&measured, "char read")), (8, 8));
+    assert_eq!(operations(&measured, "seeks: read"), 300);
+    assert_eq!(operations(&measured, "seeks: update"), operations(&measured, "seeks: fsync"));
     for kind in ["create", "write", "fsync", "fsync directory", "close"] {
-        assert_eq!(laps(&measured, &format!("seq create: {kind}")), 300, "{kind}");
+        assert_eq!(operations(&measured, &format!("seq create: {kind}")), 300, "{kind}");
     }
-    assert_eq!((laps(&measured, "ran stat: stat"), laps(&measured, "ran stat: read")), (300, 300));
-    assert_eq!(laps(&measured, "ran delete: fsync directory"), 300);
-    assert_eq!((laps(&measured, "rename"), laps(&measured, "link")), (300, 300));
-    assert_eq!((laps(&measured, "mkdir"), laps(&measured, "safe save: fsync")), (300, 5));
+    assert_eq!(
+        (operations(&measured, "ran stat: stat"), operations(&measured, "ran stat: read")),
+        (300, 300)
+    );
+    assert_eq!(operations(&measured, "ran delete: fsync directory"), 300);
+    assert_eq!((operations(&measured, "rename"), operations(&measured, "link")), (300, 300));
+    assert_eq!(
+        (operations(&measured, "mkdir"), operations(&measured, "safe save: fsync")),
+        (300, 5)
+    );
     // Closing is not part of the rename: FUSE and networks may write there.
-    assert_eq!((laps(&measured, "safe save: close"), laps(&measured, "safe save: rename")), (5, 5));
+    assert_eq!(
+        (operations(&measured, "safe save: close"), operations(&measured, "safe save: rename")),
+        (5, 5)
+    );
     // 8 chunks of the block read, a share of the seeks, all files twice in stat and once in readdir.
     assert!(checked >= 8 + 300 / 16 + 3 * 300, "{checked}");
     assert!(all_below(folder.path()).is_empty());
@@ -94,7 +106,10 @@ fn updates_are_those_that_the_stream_asks_for() {
     });
     let (measured, _) = trial(folder.path(), params).unwrap();
     // Counted with the C library: numbers that end in 0 among the first 8192 of seed 42.
-    assert_eq!((laps(&measured, "seeks: read"), laps(&measured, "seeks: update")), (8192, 822));
+    assert_eq!(
+        (operations(&measured, "seeks: read"), operations(&measured, "seeks: update")),
+        (8192, 822)
+    );
 }
 
 /// The first seeker that ends removes the file; those that a busy machine lets open it last must have it by then.

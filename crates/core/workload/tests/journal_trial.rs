@@ -26,10 +26,10 @@ fn records_that_wait_for_their_sync_when_the_time_is_over_are_kept() {
         for name in ["append", "durable"] {
             let op = measured.ops.iter().find(|op| op.op == name).unwrap();
             let missed = measured.load.missed;
-            assert_eq!(op.service.count, measured.load.turns, "{name}, {way}");
+            assert_eq!(op.service.count, measured.load.arrivals, "{name}, {way}");
             assert_eq!(
                 op.response.as_ref().unwrap().count,
-                measured.load.turns + missed,
+                measured.load.arrivals + missed,
                 "{name}, {way}"
             );
         }

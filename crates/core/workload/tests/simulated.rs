@@ -1,10 +1,10 @@
 use pickfs_record::{Arrival, Clock, OpIndex, OpRecord, RecorderOptions, SimClock, recorder};
-use pickfs_workload::{Bench, Driven, Fault, Pace, Span, Turn, Work, drive};
+use pickfs_workload::{Arrived, Bench, Driven, Fault, Pace, Span, Work, drive};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 
-/// Each turn takes what the script says, over and over; 100 bytes a turn.
+/// Each arrival takes what the script says, over and over; 100 bytes an arrival.
 struct Scripted {
     clock: SimClock,
     script_ns: Vec<u64>,
@@ -14,11 +14,16 @@ struct Scripted {
 }
 
 impl Work for Scripted {
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         self.clock.advance(self.script_ns[self.taken % self.script_ns.len()]);
         self.taken += 1;
         let end_ns = clock.now_ns();
-        bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+        bench.record(OpIndex(0), arrival.start_ns, end_ns, 0);
         Ok(end_ns)
     }
 
@@ -33,7 +38,7 @@ impl Work for Scripted {
 
 struct Played {
     driven: Driven,
-    laps: OpRecord,
+    operations: OpRecord,
     late_by_queue: u64,
     late_by_driver: u64,
 }
@@ -49,61 +54,67 @@ fn play_until(stops_at_ns: u64, arrival: Arrival, script_ns: Vec<u64>, span: Spa
     let mut pace = Pace::new(arrival, 1, 0);
     let options =
         RecorderOptions { ops: vec!["op".into()], responses: pace.is_open(), spikes_max: 2 };
-    let (laps, keeper) = recorder(&options);
-    let mut bench = Bench::new(laps, pace.is_open(), None);
+    let (operations, keeper) = recorder(&options);
+    let mut bench = Bench::new(operations, pace.is_open(), None);
     let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
     let lateness = bench.lateness();
     let mut ops = keeper.finish(bench.into_recorder().finish());
     Played {
         driven,
-        laps: ops.remove(0),
+        operations: ops.remove(0),
         late_by_queue: lateness.by_queue,
         late_by_driver: lateness.by_driver,
     }
 }
 
 #[test]
-fn an_open_loop_takes_every_turn_that_is_due_in_its_span() {
+fn an_open_loop_takes_every_arrival_that_is_due_in_its_span() {
     let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![2 * US], Span::time(500 * MS));
-    assert_eq!((played.driven.turns, played.driven.measured_ns), (5_000, 500 * MS));
-    assert_eq!((played.laps.service.min_ns, played.laps.service.max_ns), (2 * US, 2 * US));
-    assert_eq!(played.laps.response.expect("open").max_ns, 2 * US);
+    assert_eq!((played.driven.arrivals, played.driven.measured_ns), (5_000, 500 * MS));
+    assert_eq!(
+        (played.operations.service.min_ns, played.operations.service.max_ns),
+        (2 * US, 2 * US)
+    );
+    assert_eq!(played.operations.response.expect("open").max_ns, 2 * US);
     assert_eq!((played.late_by_queue, played.late_by_driver), (0, 0));
 }
 
 #[test]
-fn one_slow_turn_delays_those_behind_it_and_they_say_so() {
+fn one_slow_arrival_delays_those_behind_it_and_they_say_so() {
     let mut script_ns = vec![10 * US; 10];
     script_ns[3] = 250 * US;
     let played = play(Arrival::Fixed { rate_per_s: 1e4 }, script_ns, Span::time(MS));
-    let response = played.laps.response.expect("open");
-    assert_eq!(played.driven.turns, 10);
+    let response = played.operations.response.expect("open");
+    assert_eq!(played.driven.arrivals, 10);
     assert_eq!((response.min_ns, response.max_ns), (10 * US, 250 * US));
     // 250, then 160 and 70 behind it, and seven of 10.
     assert_eq!(response.mean_ns, (250.0 + 160.0 + 70.0 + 7.0 * 10.0) / 10.0 * US as f64);
     assert_eq!((played.late_by_queue, played.late_by_driver), (2, 0));
-    assert_eq!(played.laps.service.mean_ns, (250.0 + 9.0 * 10.0) / 10.0 * US as f64);
+    assert_eq!(played.operations.service.mean_ns, (250.0 + 9.0 * 10.0) / 10.0 * US as f64);
 }
 
 #[test]
 fn overload_is_drained_and_shows_in_what_was_done_in_time() {
     let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![200 * US], Span::time(100 * MS));
-    assert_eq!((played.driven.turns, played.driven.in_time, played.driven.missed), (1_000, 500, 0));
+    assert_eq!(
+        (played.driven.arrivals, played.driven.in_time, played.driven.missed),
+        (1_000, 500, 0)
+    );
     assert_eq!((played.driven.measured_ns, played.driven.span_ns), (200 * MS, 100 * MS));
     assert_eq!(played.late_by_queue, 999);
-    // The last turn began at 199.8 ms and was due at 99.9 ms.
-    assert_eq!(played.laps.response.expect("open").max_ns, 100_100 * US);
+    // The last arrival began at 199.8 ms and was due at 99.9 ms.
+    assert_eq!(played.operations.response.expect("open").max_ns, 100_100 * US);
 }
 
-/// A stall that outlasts the trial falls on every turn that was due behind it (rule 20).
+/// A stall that outlasts the trial falls on every arrival that was due behind it (rule 20).
 #[test]
-fn a_stall_across_the_end_is_counted_for_each_turn_that_waited() {
+fn a_stall_across_the_end_is_counted_for_each_arrival_that_waited() {
     let mut script_ns = vec![450 * US; 2_000];
     script_ns[1_200] = 1_390 * MS;
     let played = play(Arrival::Fixed { rate_per_s: 1e3 }, script_ns, Span::time(2_000 * MS));
-    assert_eq!((played.driven.turns, played.driven.missed), (2_000, 0));
+    assert_eq!((played.driven.arrivals, played.driven.missed), (2_000, 0));
     assert!(played.driven.in_time < 1_300, "{:?}", played.driven);
-    for response in [played.laps.response, played.laps.raw_response] {
+    for response in [played.operations.response, played.operations.raw_response] {
         let response = response.expect("open");
         assert_eq!((response.count, response.max_ns), (2_000, 1_390 * MS));
         let mean_ms = response.mean_ns / MS as f64;
@@ -114,12 +125,12 @@ fn a_stall_across_the_end_is_counted_for_each_turn_that_waited() {
 
 /// What a drain does not reach is late at least by what is known.
 #[test]
-fn a_turn_that_never_began_is_a_response_of_what_it_had_waited() {
+fn a_arrival_that_never_began_is_a_response_of_what_it_had_waited() {
     let span = Span { drain_ns: 50 * MS, ..Span::time(100 * MS) };
     let played = play(Arrival::Fixed { rate_per_s: 1e4 }, vec![200 * US], span);
-    assert_eq!((played.driven.turns, played.driven.missed), (750, 250));
-    let response = played.laps.response.expect("open");
-    assert_eq!((response.count, played.laps.service.count), (1_000, 750));
+    assert_eq!((played.driven.arrivals, played.driven.missed), (750, 250));
+    let response = played.operations.response.expect("open");
+    assert_eq!((response.count, played.operations.service.count), (1_000, 750));
     // The last one that began was due at 74.9 ms; at 150 ms the others had waited since 75.0 ms and later.
     assert_eq!(response.max_ns, 75_100 * US);
     let mean_ms = response.mean_ns / MS as f64;
@@ -137,8 +148,8 @@ fn a_thousand_million_a_second_that_never_began_are_all_counted() {
     {
         let is_exact = matches!(arrival, Arrival::Fixed { .. });
         let played = play(arrival, vec![60_000 * MS], span);
-        let response = played.laps.response.expect("open");
-        assert_eq!((played.driven.turns, response.count), (1, played.driven.missed + 1));
+        let response = played.operations.response.expect("open");
+        assert_eq!((played.driven.arrivals, response.count), (1, played.driven.missed + 1));
         let apart = response.count as f64 / 1e10 - 1.0;
         assert!(if is_exact { apart == 0.0 } else { apart.abs() < 1e-4 }, "{}", response.count);
         // They were due within ten seconds and had all waited until the sixtieth.
@@ -155,24 +166,24 @@ fn what_was_due_before_somebody_else_ended_the_work_is_counted() {
     let arrival = Arrival::Fixed { rate_per_s: 1e4 };
     let played = play_until(end_ns, arrival, script_ns, Span::time(u64::MAX / 4));
     // The stall began at 5.0 ms and ended at 55.0 ms.
-    assert_eq!((played.driven.turns, played.driven.missed), (51, 499));
-    let response = played.laps.response.expect("open");
+    assert_eq!((played.driven.arrivals, played.driven.missed), (51, 499));
+    let response = played.operations.response.expect("open");
     assert_eq!((response.count, response.max_ns), (550, 50 * MS));
 }
 
 #[test]
-fn a_closed_loop_pauses_after_each_turn_and_has_no_response() {
+fn a_closed_loop_pauses_after_each_arrival_and_has_no_response() {
     let arrival = Arrival::Closed { pause_ns: 50 * US };
     let played = play(arrival, vec![30 * US], Span::time(8 * MS));
-    assert_eq!(played.driven.turns, 100);
-    assert!(played.laps.response.is_none());
+    assert_eq!(played.driven.arrivals, 100);
+    assert!(played.operations.response.is_none());
 }
 
 #[test]
 fn a_warm_up_goes_on_until_its_bytes_are_written_or_given_up() {
     let span = |bytes| Span { length_ns: MS, bytes, length_ns_max: 10 * MS, drain_ns: 0 };
     let arrival = || Arrival::Fixed { rate_per_s: 1e4 };
-    assert_eq!(play(arrival(), vec![US], span(0)).driven.turns, 10);
-    assert_eq!(play(arrival(), vec![US], span(5_000)).driven.turns, 50);
-    assert_eq!(play(arrival(), vec![US], span(1 << 40)).driven.turns, 100);
+    assert_eq!(play(arrival(), vec![US], span(0)).driven.arrivals, 10);
+    assert_eq!(play(arrival(), vec![US], span(5_000)).driven.arrivals, 50);
+    assert_eq!(play(arrival(), vec![US], span(1 << 40)).driven.arrivals, 100);
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{
     Dice, FakeCandidate, FakeRun, Mishap, fake_run,
-    fake_trial::{FakeLaps, fake_op},
+    fake_trial::{FakeOperations, fake_op},
     phase_list,
 };
 
@@ -246,7 +246,7 @@ fn done(trial: &mut TrialRecord, phase: &FakePhase, lanes: u32, rate: f64, dice:
         done.flags.push(Flag { kind: "not-cold".into(), text });
     }
     if let Some(median_ns) = phase.op_ns {
-        let laps = FakeLaps {
+        let operations = FakeOperations {
             median_ns,
             tail: 0.4,
             rate_per_s: 1e9 / median_ns,
@@ -255,7 +255,7 @@ fn done(trial: &mut TrialRecord, phase: &FakePhase, lanes: u32, rate: f64, dice:
             scheduled: false,
             began_ns: u64::from(trial.block) * 100_000_000_000,
         };
-        let op = fake_op(&phase.phase, &laps, dice);
+        let op = fake_op(&phase.phase, &operations, dice);
         done.values.insert("latency_max_ns".into(), op.service.max_ns as f64);
         trial.ops.push(op);
     }

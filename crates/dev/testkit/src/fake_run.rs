@@ -13,7 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::{
     Dice, Mishap, Mishaps, Shape, Simulation,
     fake_machine::{IMAGE, card, machine, steps, trial_environment},
-    fake_trial::{FakeLaps, fake_disturbance, fake_load, fake_op, fake_raw, service_quantile},
+    fake_trial::{
+        FakeOperations, fake_disturbance, fake_load, fake_op, fake_raw, service_quantile,
+    },
     mishap::MishapKind,
     simulate,
 };
@@ -54,7 +56,7 @@ pub struct FakeCandidate {
     pub durable_ns: f64,
     /// Standard deviation of a trial's logarithm.
     pub noise: f64,
-    /// Standard deviation of a lap's logarithm.
+    /// Standard deviation of an operation's logarithm.
     pub tail: f64,
 }
 
@@ -339,7 +341,7 @@ impl Slot<'_> {
         if trial.outcome != Outcome::Finished {
             return;
         }
-        let laps = |median_ns: f64| FakeLaps {
+        let operations = |median_ns: f64| FakeOperations {
             median_ns: median_ns * self.factor,
             tail: self.candidate.tail,
             rate_per_s: self.ask.rate_per_s,
@@ -348,12 +350,16 @@ impl Slot<'_> {
             scheduled: true,
             began_ns: 3_600_000_000_000 + u64::from(self.block) * 100_000_000_000,
         };
-        let append = laps(self.candidate.append_ns);
-        let durable = laps(self.candidate.durable_ns);
-        let sync = laps((self.candidate.durable_ns - self.candidate.append_ns).max(20.0));
+        let append = operations(self.candidate.append_ns);
+        let durable = operations(self.candidate.durable_ns);
+        let sync = operations((self.candidate.durable_ns - self.candidate.append_ns).max(20.0));
         trial.ops.push(fake_op("append", &append, self.dice));
         if self.sync() != "none" {
-            trial.ops.push(fake_op("sync", &FakeLaps { scheduled: false, ..sync }, self.dice));
+            trial.ops.push(fake_op(
+                "sync",
+                &FakeOperations { scheduled: false, ..sync },
+                self.dice,
+            ));
             trial.ops.push(fake_op("durable", &durable, self.dice));
         }
         trial.load = Some(fake_load(&append, kept, self.dice));

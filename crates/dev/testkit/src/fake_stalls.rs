@@ -1,6 +1,6 @@
 //! Reasons for the spikes of a fake run, as a probe would have given them: the truth is known.
 //!
-//! Every spike becomes an opened lap of three parts: 70 % blocked (by a reader's inode lock on xfs,
+//! Every spike becomes an opened operation of three parts: 70 % blocked (by a reader's inode lock on xfs,
 //! by the commit of the journal elsewhere), 20 % waiting for a processor, 10 % on one.
 
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use pickfs_record::{
     Outcome, RunRecord, StallRecord, TrialRecord,
     record::{OpRecord, Operation},
     stall::{
-        CauseRow, CauseWords, ContextNote, LapPart, OpStalls, OpenLap, PartKind, ProbeTier,
-        SampledIn, StallCounts,
+        CauseRow, CauseWords, ContextNote, OpStalls, OpenOperation, OperationPart, PartKind,
+        ProbeTier, SampledIn, StallCounts,
     },
 };
 
@@ -56,10 +56,12 @@ fn record(trial: &TrialRecord, is_xfs: bool) -> StallRecord {
 }
 
 fn stalls(op: &OpRecord, is_xfs: bool) -> OpStalls {
-    let worst: Vec<OpenLap> = op.spikes.iter().map(|spike| lap(spike, is_xfs)).collect();
+    let worst: Vec<OpenOperation> =
+        op.spikes.iter().map(|spike| operation(spike, is_xfs)).collect();
     let mut causes: BTreeMap<&str, CauseRow> = BTreeMap::new();
-    let mut sums = OpStalls { op: op.op.clone(), laps: worst.len() as u64, ..OpStalls::default() };
-    for part in worst.iter().flat_map(|lap| &lap.parts) {
+    let mut sums =
+        OpStalls { op: op.op.clone(), operations: worst.len() as u64, ..OpStalls::default() };
+    for part in worst.iter().flat_map(|operation| &operation.parts) {
         let row = causes.entry(&part.cause).or_insert_with(|| CauseRow {
             cause: part.cause.clone(),
             who: part.who.clone(),
@@ -67,7 +69,7 @@ fn stalls(op: &OpRecord, is_xfs: bool) -> OpStalls {
             waker_stack: part.waker_stack,
             ..CauseRow::default()
         });
-        row.laps += 1;
+        row.operations += 1;
         row.times += 1;
         row.total_ns += part.length_ns;
         row.max_ns = row.max_ns.max(part.length_ns);
@@ -86,14 +88,14 @@ fn stalls(op: &OpRecord, is_xfs: bool) -> OpStalls {
     OpStalls { worst, ..sums }
 }
 
-fn lap(spike: &Operation, is_xfs: bool) -> OpenLap {
+fn operation(spike: &Operation, is_xfs: bool) -> OpenOperation {
     let length_ns = spike.end_ns - spike.start_ns;
     let (blocked_ns, waited_ns) = (length_ns * 7 / 10, length_ns / 5);
     let (cause, who) = match is_xfs {
         true => ("xfs-inode-lock", "reader in xfs_file_buffered_read"),
         false => ("jbd2-commit", ""),
     };
-    let part = |kind, length_ns, cause: &str, who: &str| LapPart {
+    let part = |kind, length_ns, cause: &str, who: &str| OperationPart {
         kind,
         length_ns,
         cause: cause.into(),
@@ -102,14 +104,14 @@ fn lap(spike: &Operation, is_xfs: bool) -> OpenLap {
         waker_stack: None,
     };
     let blocked = part(PartKind::Blocked, blocked_ns, cause, who);
-    OpenLap {
+    OpenOperation {
         start_ns: spike.start_ns,
         end_ns: spike.end_ns,
         offset_bytes: spike.offset_bytes,
         thread: "appender".into(),
         parts: vec![
             part(PartKind::OnCpu, length_ns - blocked_ns - waited_ns, "on-cpu", ""),
-            LapPart { stack: Some(0), waker_stack: Some(1), ..blocked },
+            OperationPart { stack: Some(0), waker_stack: Some(1), ..blocked },
             part(PartKind::CpuWait, waited_ns, "cpu-wait", "hog"),
         ],
         context: vec![ContextNote {

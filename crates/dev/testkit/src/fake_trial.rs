@@ -1,7 +1,7 @@
 //! One invented trial: distributions, seconds and spikes around a given median.
 //!
-//! Laps are log-normal, so every quantile follows from the median and
-//! [`FakeLaps::tail`]; nothing is drawn lap by lap, so that thousands of trials are cheap.
+//! Operations are log-normal, so every quantile follows from the median and
+//! [`FakeOperations::tail`]; nothing is drawn operation by operation, so that thousands of trials are cheap.
 
 use pickfs_record::{
     plan::View,
@@ -14,9 +14,9 @@ use pickfs_record::{
 use crate::Dice;
 
 #[derive(Debug, Clone, Copy)]
-pub struct FakeLaps {
+pub struct FakeOperations {
     pub median_ns: f64,
-    /// Standard deviation of a lap's logarithm: 0.3 is tame, 0.8 has a long tail.
+    /// Standard deviation of an operation's logarithm: 0.3 is tame, 0.8 has a long tail.
     pub tail: f64,
     pub rate_per_s: f64,
     pub measure_s: u32,
@@ -28,22 +28,23 @@ pub struct FakeLaps {
     pub began_ns: u64,
 }
 
-pub fn fake_op(op: &str, laps: &FakeLaps, dice: &mut Dice) -> OpRecord {
-    let service = distribution(laps.median_ns, laps, dice);
-    let response = laps.scheduled.then(|| distribution(laps.median_ns * 1.03, laps, dice));
-    let intervals = intervals(laps, service.max_ns, dice);
-    let spikes = spikes(laps, &intervals, service.max_ns, dice);
+pub fn fake_op(op: &str, operations: &FakeOperations, dice: &mut Dice) -> OpRecord {
+    let service = distribution(operations.median_ns, operations, dice);
+    let response =
+        operations.scheduled.then(|| distribution(operations.median_ns * 1.03, operations, dice));
+    let intervals = intervals(operations, service.max_ns, dice);
+    let spikes = spikes(operations, &intervals, service.max_ns, dice);
     let raw_response = response.clone();
     let interval_log = String::new();
     OpRecord { op: op.into(), service, response, raw_response, intervals, spikes, interval_log }
 }
 
-fn distribution(median_ns: f64, laps: &FakeLaps, dice: &mut Dice) -> Times {
-    let count = (laps.rate_per_s * f64::from(laps.measure_s)).max(1.0);
-    let at = |z: f64| median_ns * (laps.tail * z).exp();
+fn distribution(median_ns: f64, operations: &FakeOperations, dice: &mut Dice) -> Times {
+    let count = (operations.rate_per_s * f64::from(operations.measure_s)).max(1.0);
+    let at = |z: f64| median_ns * (operations.tail * z).exp();
     let quantiles: Vec<_> = QUANTILES.iter().map(|&q| quantile_row(q, count, at)).collect();
     let extreme = normal_quantile(1.0 - 0.5 / count) + 0.5 * dice.exponential();
-    let half_variance = laps.tail * laps.tail / 2.0;
+    let half_variance = operations.tail * operations.tail / 2.0;
     let mean_ns = median_ns * half_variance.exp();
     Times {
         count: count as u64,
@@ -66,29 +67,35 @@ fn quantile_row(q: f64, count: f64, at: impl Fn(f64) -> f64) -> QuantileRow {
     }
 }
 
-fn intervals(laps: &FakeLaps, max_ns: u64, dice: &mut Dice) -> Vec<Second> {
-    let worst = dice.below(laps.measure_s as usize) as u32;
-    (0..laps.measure_s)
+fn intervals(operations: &FakeOperations, max_ns: u64, dice: &mut Dice) -> Vec<Second> {
+    let worst = dice.below(operations.measure_s as usize) as u32;
+    (0..operations.measure_s)
         .map(|second| {
-            let place = (f64::from(second) + 0.5) / f64::from(laps.measure_s.max(1));
-            let slope = laps.unsteady.powf(1.5 * (place - 0.5));
-            let median = laps.median_ns * slope * (0.01 * dice.normal()).exp();
-            let top = normal_quantile(1.0 - 0.5 / laps.rate_per_s.max(2.0));
-            let usual = laps.median_ns * (laps.tail * (top + 0.4 * dice.normal())).exp();
+            let place = (f64::from(second) + 0.5) / f64::from(operations.measure_s.max(1));
+            let slope = operations.unsteady.powf(1.5 * (place - 0.5));
+            let median = operations.median_ns * slope * (0.01 * dice.normal()).exp();
+            let top = normal_quantile(1.0 - 0.5 / operations.rate_per_s.max(2.0));
+            let usual =
+                operations.median_ns * (operations.tail * (top + 0.4 * dice.normal())).exp();
             let largest = if second == worst { max_ns } else { (usual as u64).min(max_ns) };
             Second {
                 second,
-                count: laps.rate_per_s as u64,
-                service_min_ns: (laps.median_ns * (-laps.tail * top).exp()) as u64,
+                count: operations.rate_per_s as u64,
+                service_min_ns: (operations.median_ns * (-operations.tail * top).exp()) as u64,
                 service_p50_ns: median as u64,
                 service_max_ns: largest,
-                response_max_ns: if laps.scheduled { largest + largest / 20 } else { 0 },
+                response_max_ns: if operations.scheduled { largest + largest / 20 } else { 0 },
             }
         })
         .collect()
 }
 
-fn spikes(laps: &FakeLaps, rows: &[Second], max_ns: u64, dice: &mut Dice) -> Vec<Operation> {
+fn spikes(
+    operations: &FakeOperations,
+    rows: &[Second],
+    max_ns: u64,
+    dice: &mut Dice,
+) -> Vec<Operation> {
     let mut seconds: Vec<&Second> = rows.iter().collect();
     seconds.sort_by_key(|row| std::cmp::Reverse(row.service_max_ns));
     seconds
@@ -96,12 +103,12 @@ fn spikes(laps: &FakeLaps, rows: &[Second], max_ns: u64, dice: &mut Dice) -> Vec
         .take(10)
         .map(|row| {
             let within_ns = (dice.uniform() * 9e8) as u64;
-            let due_ns = laps.began_ns + u64::from(row.second) * 1_000_000_000 + within_ns;
+            let due_ns = operations.began_ns + u64::from(row.second) * 1_000_000_000 + within_ns;
             Operation {
                 due_ns,
                 start_ns: due_ns + 300,
                 end_ns: due_ns + 300 + row.service_max_ns.min(max_ns),
-                offset_bytes: (u64::from(row.second) * laps.rate_per_s as u64) * 256,
+                offset_bytes: (u64::from(row.second) * operations.rate_per_s as u64) * 256,
             }
         })
         .collect()
@@ -118,23 +125,23 @@ pub fn fake_raw(p50_ns: f64, dice: &mut Dice) -> RawProbe {
 }
 
 /// What was offered and kept; `kept` in [0, 1] is the share of the rate that was held.
-pub fn fake_load(laps: &FakeLaps, kept: f64, dice: &mut Dice) -> LoadRecord {
-    let turns = (laps.rate_per_s * f64::from(laps.measure_s)) as u64;
+pub fn fake_load(operations: &FakeOperations, kept: f64, dice: &mut Dice) -> LoadRecord {
+    let arrivals = (operations.rate_per_s * f64::from(operations.measure_s)) as u64;
     let stall_ns = (30_000.0 * (1.0 + dice.exponential())) as u64;
     LoadRecord {
-        asked_per_s: laps.scheduled.then_some(laps.rate_per_s),
-        achieved_per_s: laps.rate_per_s * kept,
-        turns,
+        asked_per_s: operations.scheduled.then_some(operations.rate_per_s),
+        achieved_per_s: operations.rate_per_s * kept,
+        arrivals,
         drained: 0,
         missed: 0,
-        late_driver: (turns as f64 * 0.000_05) as u64,
-        late_queue: (turns as f64 * 0.002) as u64,
+        late_driver: (arrivals as f64 * 0.000_05) as u64,
+        late_queue: (arrivals as f64 * 0.002) as u64,
         driver_stall_ns_max: stall_ns,
         driver_stall_ns_sum: stall_ns * 4,
-        measured_ns: u64::from(laps.measure_s) * 1_000_000_000,
-        began_ns: laps.began_ns,
-        cpu_user_ns: u64::from(laps.measure_s) * 40_000_000,
-        cpu_system_ns: u64::from(laps.measure_s) * 180_000_000,
+        measured_ns: u64::from(operations.measure_s) * 1_000_000_000,
+        began_ns: operations.began_ns,
+        cpu_user_ns: u64::from(operations.measure_s) * 40_000_000,
+        cpu_system_ns: u64::from(operations.measure_s) * 180_000_000,
         preemptions: dice.below(6) as u64,
     }
 }
@@ -193,8 +200,8 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_rise_and_end_at_the_largest_lap() {
-        let laps = FakeLaps {
+    fn quantiles_rise_and_end_at_the_largest_operation() {
+        let operations = FakeOperations {
             median_ns: 500.0,
             tail: 0.4,
             rate_per_s: 10_000.0,
@@ -203,7 +210,7 @@ mod tests {
             scheduled: true,
             began_ns: 0,
         };
-        let op = fake_op("append", &laps, &mut Dice::new(1));
+        let op = fake_op("append", &operations, &mut Dice::new(1));
         assert!(op.service.quantiles.is_sorted_by_key(|row| row.value_ns));
         assert!(op.service.quantiles.last().expect("rows").value_ns <= op.service.max_ns);
         assert_eq!(op.intervals.len(), 8);

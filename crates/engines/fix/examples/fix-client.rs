@@ -33,16 +33,16 @@ fn run() -> Result<(), Failure> {
     }
     let mut peer = Peer::connect(u16::try_from(*port)?)?;
     peer.round_trips(*warmup_s)?;
-    let mut laps_ns = peer.round_trips(*measure_s)?;
-    laps_ns.sort_unstable();
-    println!("orders_per_s\t{:.1}", laps_ns.len() as f64 / *measure_s as f64);
+    let mut operations_ns = peer.round_trips(*measure_s)?;
+    operations_ns.sort_unstable();
+    println!("orders_per_s\t{:.1}", operations_ns.len() as f64 / *measure_s as f64);
     for (name, quantile) in
         [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999)]
     {
-        let at = (laps_ns.len() as f64 * quantile) as usize;
-        println!("round_trip_{name}_ns\t{}", laps_ns[at.min(laps_ns.len() - 1)]);
+        let at = (operations_ns.len() as f64 * quantile) as usize;
+        println!("round_trip_{name}_ns\t{}", operations_ns[at.min(operations_ns.len() - 1)]);
     }
-    println!("round_trip_max_ns\t{}", laps_ns[laps_ns.len() - 1]);
+    println!("round_trip_max_ns\t{}", operations_ns[operations_ns.len() - 1]);
     Ok(())
 }
 
@@ -90,7 +90,7 @@ impl Peer {
 
     fn round_trips(&mut self, seconds: u64) -> Result<Vec<u64>, Failure> {
         let end_ns = now().ns + seconds * 1_000_000_000;
-        let mut laps_ns = Vec::with_capacity(1 << 20);
+        let mut operations_ns = Vec::with_capacity(1 << 20);
         loop {
             self.order();
             let start_ns = now().ns;
@@ -99,9 +99,9 @@ impl Peer {
                 self.receive()?;
             }
             let now_ns = now().ns;
-            laps_ns.push(now_ns - start_ns);
+            operations_ns.push(now_ns - start_ns);
             if now_ns > end_ns {
-                return Ok(laps_ns);
+                return Ok(operations_ns);
             }
         }
     }

@@ -13,16 +13,16 @@ mod pattern;
 mod queue;
 
 use pickfs_workload::Workload;
-use pickfs_workload::drive::Turn;
+use pickfs_workload::drive::Arrived;
 
 fn cpu(cpu: Option<u32>) -> String {
     cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"))
 }
 
-/// 1 for a turn that began so long after it was due that it counts as late: twice what a lap over an idle machine takes.
+/// 1 for an arrival that began so long after it was due that it counts as late: twice what an operation over an idle machine takes.
 #[inline]
-fn late(turn: &Turn) -> u64 {
-    u64::from(turn.start_ns - turn.due_ns > 1_000)
+fn late(arrival: &Arrived) -> u64 {
+    u64::from(arrival.start_ns - arrival.due_ns > 1_000)
 }
 
 static WORKLOADS: &[Workload] = &[queue::WORKLOAD, fix::WORKLOAD, pair::WORKLOAD];

@@ -9,7 +9,7 @@ use serde_json::json;
 use trial::{op, session, whole};
 
 #[test]
-fn every_order_has_a_lap_at_each_step_and_is_found_in_every_store() {
+fn every_order_has_a_operation_at_each_step_and_is_found_in_every_store() {
     for store in ["memory", "queue", "journal", "journal-fdatasync", "file-store", "pair"] {
         // A secondary that is a process needs the worker: crates/core/cli/tests/cli/worker_roles.rs.
         let (measured, checked) = whole(

@@ -34,20 +34,24 @@ fn each_degree_has_its_operations_over_both_stores_and_every_copy_is_compared() 
     ];
     for (way, copies) in ways {
         let (measured, checked) = trial(way.clone());
-        let turns = measured.load.turns;
-        assert!(turns > 0, "{way}");
-        assert_eq!(measured.counts["messages"] as u64, turns, "{way}");
+        let arrivals = measured.load.arrivals;
+        assert!(arrivals > 0, "{way}");
+        assert_eq!(measured.counts["messages"] as u64, arrivals, "{way}");
         assert_eq!(checked % copies, 0, "{way}");
-        assert!(checked / copies >= turns, "{way}: {checked} of {turns}");
-        let laps = |name: &str| op(&measured, name).map(|op| op.service.count);
+        assert!(checked / copies >= arrivals, "{way}: {checked} of {arrivals}");
+        let operations = |name: &str| op(&measured, name).map(|op| op.service.count);
         let batches = measured.counts["batches"] as u64;
-        assert_eq!((laps("journal"), laps("gate")), (Some(batches), Some(batches)), "{way}");
+        assert_eq!(
+            (operations("journal"), operations("gate")),
+            (Some(batches), Some(batches)),
+            "{way}"
+        );
         // A batch that is open when the time is over counts.
-        assert_eq!(laps("processed"), Some(turns), "{way}");
+        assert_eq!(operations("processed"), Some(arrivals), "{way}");
         assert!(op(&measured, "processed").unwrap().response.is_some(), "{way}");
-        assert_eq!(laps("wire"), (copies > 1).then_some(batches), "{way}");
+        assert_eq!(operations("wire"), (copies > 1).then_some(batches), "{way}");
         let has_client = way["client"] != "none";
-        assert_eq!(laps("replied"), has_client.then_some(turns), "{way}");
+        assert_eq!(operations("replied"), has_client.then_some(arrivals), "{way}");
     }
 }
 
@@ -55,8 +59,8 @@ fn each_degree_has_its_operations_over_both_stores_and_every_copy_is_compared() 
 fn messages_that_are_due_together_go_together() {
     let (measured, _) = trial(json!({ "rate": 20_000, "degree": "local", "sync": "fdatasync" }));
     assert!(measured.counts["batch_max"] > 1.0, "{:?}", measured.counts);
-    assert!(measured.counts["batches"] < measured.load.turns as f64);
-    assert_eq!(op(&measured, "processed").unwrap().service.count, measured.load.turns);
+    assert!(measured.counts["batches"] < measured.load.arrivals as f64);
+    assert_eq!(op(&measured, "processed").unwrap().service.count, measured.load.arrivals);
 }
 
 #[test]
@@ -65,8 +69,8 @@ fn a_bare_ping_pong_is_the_wire_alone() {
         for waiting in ["spin", "block"] {
             let (measured, checked) = trial(json!({ "medium": medium, "waiting": waiting }));
             assert_eq!(measured.ops.len(), 1);
-            assert_eq!(op(&measured, "wire").unwrap().service.count, measured.load.turns);
-            assert!(checked >= measured.load.turns && checked > 0);
+            assert_eq!(op(&measured, "wire").unwrap().service.count, measured.load.arrivals);
+            assert!(checked >= measured.load.arrivals && checked > 0);
         }
     }
 }

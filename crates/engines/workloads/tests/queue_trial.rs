@@ -16,7 +16,7 @@ fn with_thread(asked: Value) -> Value {
 }
 
 #[test]
-fn every_message_has_a_lap_on_both_sides_and_is_compared() {
+fn every_message_has_a_operation_on_both_sides_and_is_compared() {
     let ways = [
         json!({}),
         json!({ "tailer": "read", "allocation": "sparse", "touch": "none", "madvise": "normal" }),
@@ -28,18 +28,18 @@ fn every_message_has_a_lap_on_both_sides_and_is_compared() {
         let mut asked = json!({ "rate": 2000, "segment_size": "256KiB", "wait": "sleep" });
         asked.as_object_mut().unwrap().extend(params(way.clone()));
         let (measured, checked) = whole("queue", with_thread(asked));
-        let turns = measured.load.turns;
-        assert!(turns > 0, "{way}");
+        let arrivals = measured.load.arrivals;
+        assert!(arrivals > 0, "{way}");
         for name in ["append", "write-to-read"] {
-            assert_eq!(op(&measured, name).service.count, turns, "{way}: {name}");
+            assert_eq!(op(&measured, name).service.count, arrivals, "{way}: {name}");
             assert_eq!(
                 op(&measured, name).response.as_ref().unwrap().count,
-                turns,
+                arrivals,
                 "{way}: {name}"
             );
         }
-        assert_eq!(measured.counts["messages"] as u64, turns);
-        assert!(checked >= turns, "{way}: {checked} of {turns}");
+        assert_eq!(measured.counts["messages"] as u64, arrivals);
+        assert!(checked >= arrivals, "{way}: {checked} of {arrivals}");
     }
 }
 
@@ -51,7 +51,7 @@ fn the_noise_floor_has_the_same_operations_and_no_file() {
     let mut prepared = find("queue").unwrap().make_ready(&session).unwrap();
     prepared.warm_up(&session).unwrap();
     let measured = prepared.measure(&session).unwrap();
-    assert_eq!(op(&measured, "write-to-read").service.count, measured.load.turns);
+    assert_eq!(op(&measured, "write-to-read").service.count, measured.load.arrivals);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -67,7 +67,7 @@ fn a_closed_loop_runs_without_a_tailer_and_old_files_go() {
     assert_eq!(measured.ops.len(), 1);
     assert!(op(&measured, "append").response.is_none());
     assert!(measured.counts["rolls"] > 0.0);
-    assert!(checked < measured.load.turns, "{checked} of {}", measured.load.turns);
+    assert!(checked < measured.load.arrivals, "{checked} of {}", measured.load.arrivals);
 }
 
 #[test]

@@ -20,10 +20,10 @@ use pickfs_record::{Clock, MonotonicClock, times::histogram};
 use pickfs_sys::program::pipe;
 use pickfs_sys::{
     affinity::{allowed_processors, pin_to},
-    slow_laps::{SlowLap, SlowLaps},
+    slow_operations::{SlowOperation, SlowOperations},
 };
 
-/// Laps above this are explained, as by `--explain` without a word.
+/// Operations above this are explained, as by `--explain` without a word.
 const ABOVE_NS: u64 = 100_000;
 const ROUND_NS: u64 = 1_000_000_000;
 /// An append each so often.
@@ -72,10 +72,11 @@ fn pair<T>(round: usize, mut measured: impl FnMut(bool) -> T) -> [T; 2] {
     [measured(false), watched]
 }
 
-fn beside<T>(is_watched: bool, work: impl FnOnce(&SlowLaps) -> T) -> T {
-    let laps = Arc::new(SlowLaps::create(ABOVE_NS).expect("memory"));
-    let observer = is_watched.then(|| Observer::start(Arc::clone(&laps), &[std::process::id()]));
-    let answer = work(&laps);
+fn beside<T>(is_watched: bool, work: impl FnOnce(&SlowOperations) -> T) -> T {
+    let operations = Arc::new(SlowOperations::create(ABOVE_NS).expect("memory"));
+    let observer =
+        is_watched.then(|| Observer::start(Arc::clone(&operations), &[std::process::id()]));
+    let answer = work(&operations);
     if let Some(record) = observer.map(Observer::finish) {
         assert_eq!(record.tier, ProbeTier::Scheduler, "needs root: {:?}", record.missing);
     }
@@ -83,9 +84,9 @@ fn beside<T>(is_watched: bool, work: impl FnOnce(&SlowLaps) -> T) -> T {
 }
 
 fn appended(file: &File, is_watched: bool) -> (u64, u64) {
-    let append = |laps: &SlowLaps| {
+    let append = |operations: &SlowOperations| {
         pin();
-        let (op, thread_id) = (laps.name("append"), 0);
+        let (op, thread_id) = (operations.name("append"), 0);
         let mut service = histogram();
         let mut offset_bytes = 0;
         let began_ns = MonotonicClock.now_ns();
@@ -99,19 +100,21 @@ fn appended(file: &File, is_watched: bool) -> (u64, u64) {
             let end_ns = MonotonicClock.now_ns();
             service.saturating_record(end_ns - start_ns);
             if end_ns - start_ns > ABOVE_NS {
-                laps.push(&SlowLap { op, thread_id, start_ns, end_ns, offset_bytes });
+                operations.push(&SlowOperation { op, thread_id, start_ns, end_ns, offset_bytes });
             }
             offset_bytes = (offset_bytes + APPEND_BYTES) % FILE_BYTES;
             due_ns += EACH_NS;
         }
         (service.value_at_quantile(0.5), service.value_at_quantile(0.99))
     };
-    beside(is_watched, |laps| thread::scope(|scope| scope.spawn(|| append(laps)).join()))
-        .expect("the appender does not panic")
+    beside(is_watched, |operations| {
+        thread::scope(|scope| scope.spawn(|| append(operations)).join())
+    })
+    .expect("the appender does not panic")
 }
 
 fn switch_ns(is_watched: bool) -> f64 {
-    let trips = |_: &SlowLaps| {
+    let trips = |_: &SlowOperations| {
         let (mut arrives, mut there) = pipe().expect("a pipe");
         let (mut returns, mut back) = pipe().expect("a pipe");
         let echo = thread::spawn(move || {

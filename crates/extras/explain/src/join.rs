@@ -1,8 +1,8 @@
-//! One slow lap joined with what its thread did meanwhile: stretches that follow each other without a
-//! gap, from the lap's start to its end. Pure; naming is not done here.
+//! One slow operation joined with what its thread did meanwhile: stretches that follow each other without a
+//! gap, from the operation's start to its end. Pure; naming is not done here.
 //!
 //! ```text
-//! lap       |-----------------------------------------|
+//! operation       |-----------------------------------------|
 //! waits          out ....... woken ... in     out .. in
 //! stretches | on | blocked       | cpu  | on |  cpu  | on |
 //! ```
@@ -42,8 +42,8 @@ impl Stretch {
     }
 }
 
-/// The stretches of a lap of `thread` from `from_ns` to `to_ns`. They sum to its time. Time before
-/// the thread was watched is unexplained; so is time on a processor in a lap in which events were
+/// The stretches of an operation of `thread` from `from_ns` to `to_ns`. They sum to its time. Time before
+/// the thread was watched is unexplained; so is time on a processor in an operation in which events were
 /// lost, and each wait in which some were.
 pub fn split(timeline: &Timeline, thread: u32, from_ns: u64, to_ns: u64) -> Vec<Stretch> {
     let mut parts = Parts { at_ns: from_ns, end_ns: to_ns, stretches: Vec::new() };
@@ -89,7 +89,7 @@ struct Parts {
 }
 
 impl Parts {
-    /// Up to `to_ns`, or to the end of the lap; nothing where that is already past.
+    /// Up to `to_ns`, or to the end of the operation; nothing where that is already past.
     fn until(&mut self, to_ns: u64, spent: Spent) {
         let to_ns = to_ns.min(self.end_ns);
         if to_ns > self.at_ns {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lap_is_split_to_the_nanosecond() {
+    fn a_operation_is_split_to_the_nanosecond() {
         let timeline = played(&[
             (1_000, out(Left::Asleep)),
             (5_000, woken()),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_clipped_to_the_lap() {
+    fn waits_are_clipped_to_the_operation() {
         let timeline = played(&[
             (1_000, out(Left::Asleep)),
             (5_000, woken()),
@@ -235,7 +235,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_parts_follow_each_other_and_sum_to_the_lap(
+        fn the_parts_follow_each_other_and_sum_to_the_operation(
             steps in prop::collection::vec((0u64..50, 0u8..6), 0..40), from in 0u64..900, length in 1u64..900,
         ) {
             let mut time_ns = 100;

@@ -1,12 +1,12 @@
-//! The ledger: what the slow laps of each operation were spent with, by cause and holder, and the
+//! The ledger: what the slow times of each operation were spent with, by cause and holder, and the
 //! slowest of them opened. Bounded in memory, whatever the length of the run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pickfs_record::stall::{CauseRow, LapPart, OpStalls, OpenLap, PartKind, SampledIn};
+use pickfs_record::stall::{CauseRow, OpStalls, OpenOperation, OperationPart, PartKind, SampledIn};
 
 pub const WORST_MAX: usize = 64;
-/// Parts of an opened lap; beyond, the shortest are put together.
+/// Parts of an opened operation; beyond, the shortest are put together.
 const PARTS_MAX: usize = 40;
 /// Rows of an operation; beyond, further holders of a cause share one row.
 const ROWS_MAX: usize = 256;
@@ -23,18 +23,18 @@ struct OpLedger {
     sums: OpStalls,
     rows: HashMap<(String, String), CauseRow>,
     samples: HashMap<String, SampledIn>,
-    /// Laps by length, the shortest first.
-    worst: BTreeMap<(u64, u64), OpenLap>,
+    /// Operations by length, the shortest first.
+    worst: BTreeMap<(u64, u64), OpenOperation>,
 }
 
 impl Ledger {
-    /// A lap whose parts sum to its time, and samples of where it was on a processor: a function in words, and the
+    /// An operation whose parts sum to its time, and samples of where it was on a processor: a function in words, and the
     /// number of a stack.
-    pub fn add(&mut self, op: &str, lap: OpenLap, samples: &[(String, u32)]) {
+    pub fn add(&mut self, op: &str, operation: OpenOperation, samples: &[(String, u32)]) {
         if !self.ops.contains_key(op) {
             self.ops.insert(op.to_owned(), OpLedger::default());
         }
-        self.ops.get_mut(op).expect("it was just put there").add(lap, samples);
+        self.ops.get_mut(op).expect("it was just put there").add(operation, samples);
     }
 
     pub fn opens(&self, op: &str, length_ns: u64) -> bool {
@@ -49,16 +49,16 @@ impl Ledger {
 }
 
 impl OpLedger {
-    fn add(&mut self, lap: OpenLap, samples: &[(String, u32)]) {
-        self.sums.laps += 1;
+    fn add(&mut self, operation: OpenOperation, samples: &[(String, u32)]) {
+        self.sums.operations += 1;
         let mut seen = BTreeSet::new();
-        for part in &lap.parts {
+        for part in &operation.parts {
             self.sums.total_ns += part.length_ns;
             *self.sum_of(part.kind) += part.length_ns;
             let key = self.key(part);
             let is_first = seen.insert(key.clone());
             let row = self.row(key);
-            row.laps += u64::from(is_first);
+            row.operations += u64::from(is_first);
             row.times += 1;
             row.total_ns += part.length_ns;
             if part.length_ns >= row.max_ns {
@@ -67,7 +67,7 @@ impl OpLedger {
             }
         }
         samples.iter().for_each(|(function, stack)| self.sampled(function, *stack));
-        self.open(lap);
+        self.open(operation);
     }
 
     fn sampled(&mut self, function: &str, stack: u32) {
@@ -90,7 +90,7 @@ impl OpLedger {
         }
     }
 
-    fn key(&self, part: &LapPart) -> (String, String) {
+    fn key(&self, part: &OperationPart) -> (String, String) {
         let key = (part.cause.clone(), part.who.clone());
         match self.rows.len() >= ROWS_MAX && !self.rows.contains_key(&key) {
             true => (key.0, OTHERS.into()),
@@ -108,13 +108,13 @@ impl OpLedger {
         self.worst.len() < WORST_MAX || length_ns >= shortest_ns
     }
 
-    fn open(&mut self, lap: OpenLap) {
-        let key = (lap.end_ns - lap.start_ns, u64::MAX - lap.start_ns);
+    fn open(&mut self, operation: OpenOperation) {
+        let key = (operation.end_ns - operation.start_ns, u64::MAX - operation.start_ns);
         let is_full = self.worst.len() >= WORST_MAX;
         if is_full && self.worst.first_key_value().is_some_and(|(least, _)| *least >= key) {
             return;
         }
-        self.worst.insert(key, OpenLap { parts: merged(lap.parts), ..lap });
+        self.worst.insert(key, OpenOperation { parts: merged(operation.parts), ..operation });
         if self.worst.len() > WORST_MAX {
             self.worst.pop_first();
         }
@@ -134,9 +134,11 @@ impl OpLedger {
 
 /// Neighbours of one cause become one; beyond [`PARTS_MAX`] the shortest join the part before them, as
 /// if they were part of it, so that the sum stays.
-fn merged(parts: Vec<LapPart>) -> Vec<LapPart> {
-    let same = |a: &LapPart, b: &LapPart| a.kind == b.kind && a.cause == b.cause && a.who == b.who;
-    let mut kept: Vec<LapPart> = Vec::new();
+fn merged(parts: Vec<OperationPart>) -> Vec<OperationPart> {
+    let same = |a: &OperationPart, b: &OperationPart| {
+        a.kind == b.kind && a.cause == b.cause && a.who == b.who
+    };
+    let mut kept: Vec<OperationPart> = Vec::new();
     for part in parts {
         match kept.last_mut() {
             Some(last) if same(last, &part) => last.length_ns += part.length_ns,
@@ -155,14 +157,14 @@ fn merged(parts: Vec<LapPart>) -> Vec<LapPart> {
 mod tests {
     use super::*;
 
-    fn part(kind: PartKind, cause: &str, who: &str, length_ns: u64) -> LapPart {
+    fn part(kind: PartKind, cause: &str, who: &str, length_ns: u64) -> OperationPart {
         let (cause, who, stack) = (cause.into(), who.into(), Some(3));
-        LapPart { kind, length_ns, cause, who, stack, waker_stack: None }
+        OperationPart { kind, length_ns, cause, who, stack, waker_stack: None }
     }
 
-    fn lap(start_ns: u64, parts: &[LapPart]) -> OpenLap {
+    fn operation(start_ns: u64, parts: &[OperationPart]) -> OpenOperation {
         let end_ns = start_ns + parts.iter().map(|part| part.length_ns).sum::<u64>();
-        OpenLap { start_ns, end_ns, parts: parts.to_vec(), ..OpenLap::default() }
+        OpenOperation { start_ns, end_ns, parts: parts.to_vec(), ..OpenOperation::default() }
     }
 
     #[test]
@@ -173,15 +175,15 @@ mod tests {
         };
         let cpu = |length_ns| part(PartKind::CpuWait, "cpu-wait", "rustc", length_ns);
         let on = |length_ns| part(PartKind::OnCpu, "on-cpu", "", length_ns);
-        ledger.add("append", lap(0, &[on(10), lock(500), cpu(40), lock(300)]), &[]);
-        ledger.add("append", lap(5_000, &[on(20), lock(700)]), &[]);
-        ledger.add("sync", lap(9_000, &[on(400)]), &[]);
+        ledger.add("append", operation(0, &[on(10), lock(500), cpu(40), lock(300)]), &[]);
+        ledger.add("append", operation(5_000, &[on(20), lock(700)]), &[]);
+        ledger.add("sync", operation(9_000, &[on(400)]), &[]);
         let ops = ledger.finish();
         let append = &ops[0];
-        assert_eq!((append.op.as_str(), append.laps, append.total_ns), ("append", 2, 1_570));
+        assert_eq!((append.op.as_str(), append.operations, append.total_ns), ("append", 2, 1_570));
         assert_eq!((append.on_cpu_ns, append.blocked_ns, append.cpu_wait_ns), (30, 1_500, 40));
         let first = &append.causes[0];
-        assert_eq!((first.cause.as_str(), first.laps, first.times), ("xfs-inode-lock", 2, 3));
+        assert_eq!((first.cause.as_str(), first.operations, first.times), ("xfs-inode-lock", 2, 3));
         assert_eq!((first.total_ns, first.max_ns, first.stack), (1_500, 700, Some(3)));
         let rows: u64 = append.causes.iter().map(|row| row.total_ns).sum();
         assert_eq!(rows, append.total_ns);
@@ -194,16 +196,19 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_of_laps_stays_small() {
+    fn an_hour_of_operations_stays_small() {
         let mut ledger = Ledger::default();
         for number in 0..100_000u64 {
             let who = format!("thread {number}");
             let parts = [part(PartKind::CpuWait, "cpu-wait", &who, number % 977 + 1)];
-            ledger.add("append", lap(number * 10_000, &parts), &[]);
+            ledger.add("append", operation(number * 10_000, &parts), &[]);
         }
         let op = ledger.finish().remove(0);
-        assert_eq!((op.laps, op.worst.len(), op.causes.len()), (100_000, WORST_MAX, ROWS_MAX + 1));
-        assert!(op.worst.iter().all(|lap| lap.end_ns - lap.start_ns == 977));
+        assert_eq!(
+            (op.operations, op.worst.len(), op.causes.len()),
+            (100_000, WORST_MAX, ROWS_MAX + 1)
+        );
+        assert!(op.worst.iter().all(|operation| operation.end_ns - operation.start_ns == 977));
         assert!(op.causes.iter().any(|row| row.who == OTHERS));
     }
 
@@ -213,7 +218,7 @@ mod tests {
         for number in 0..1_000u32 {
             let few = (format!("rare {number}"), number);
             let samples = [few, ("copy in xfs_file_buffered_write".into(), 7)];
-            ledger.add("append", OpenLap { end_ns: 1, ..OpenLap::default() }, &samples);
+            ledger.add("append", OpenOperation { end_ns: 1, ..OpenOperation::default() }, &samples);
         }
         let samples = ledger.finish().remove(0).samples;
         assert_eq!(samples.iter().map(|row| row.samples).sum::<u64>(), 2_000);
@@ -222,17 +227,17 @@ mod tests {
     }
 
     #[test]
-    fn an_opened_lap_with_many_parts_keeps_its_sum() {
+    fn an_opened_operation_with_many_parts_keeps_its_sum() {
         let mut parts = Vec::new();
         for number in 0..300u64 {
             parts.push(part(PartKind::OnCpu, "on-cpu", "", 1 + number % 3));
             parts.push(part(PartKind::Blocked, "write-back", "device completion", 10 + number));
         }
-        let lap = lap(0, &parts);
+        let operation = operation(0, &parts);
         let mut ledger = Ledger::default();
-        ledger.add("sync", lap.clone(), &[]);
+        ledger.add("sync", operation.clone(), &[]);
         let open = ledger.finish().remove(0).worst.remove(0);
         assert_eq!(open.parts.len(), PARTS_MAX);
-        assert_eq!(open.parts.iter().map(|part| part.length_ns).sum::<u64>(), lap.end_ns);
+        assert_eq!(open.parts.iter().map(|part| part.length_ns).sum::<u64>(), operation.end_ns);
     }
 }

@@ -1,9 +1,9 @@
 //! What the kernel was doing while an operation was slow.
 //!
-//! Scheduler events of the watched threads go into a time line; slow laps are joined with it and
-//! split into parts that sum to the lap: on a processor, blocked (by a cause, with both stacks), and
+//! Scheduler events of the watched threads go into a time line; slow operations are joined with it and
+//! split into parts that sum to the operation: on a processor, blocked (by a cause, with both stacks), and
 //! waiting for a processor (with the program that had it). Causes come from ordered rules in
-//! `causes.toml`. The laps of our own workloads are measured elsewhere, and nothing is hooked into the
+//! `causes.toml`. The operations of our own workloads are measured elsewhere, and nothing is hooked into the
 //! path of a write; of other programs [`calls`] measures the system calls.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

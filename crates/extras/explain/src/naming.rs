@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::kernel::kernel_symbols::KernelSymbols;
-use pickfs_record::stall::{CauseWords, LapPart, PartKind};
+use pickfs_record::stall::{CauseWords, OperationPart, PartKind};
 
 use crate::{
     cause::{CPU_WAIT, Causes, ON_CPU, UNEXPLAINED, UNNAMED, Waker, plain, without_scheduler},
@@ -52,19 +52,23 @@ impl Naming {
     }
 
     /// Its length is not set.
-    pub fn name(&mut self, names: &Names, spent: Spent) -> LapPart {
-        let bare = |kind, cause: &str| LapPart { kind, cause: cause.into(), ..LapPart::default() };
+    pub fn name(&mut self, names: &Names, spent: Spent) -> OperationPart {
+        let bare = |kind, cause: &str| OperationPart {
+            kind,
+            cause: cause.into(),
+            ..OperationPart::default()
+        };
         match spent {
             Spent::OnCpu => bare(PartKind::OnCpu, ON_CPU),
             Spent::Unexplained => bare(PartKind::Unexplained, UNEXPLAINED),
             Spent::CpuWait { had } => {
-                LapPart { who: holder(names, had), ..bare(PartKind::CpuWait, CPU_WAIT) }
+                OperationPart { who: holder(names, had), ..bare(PartKind::CpuWait, CPU_WAIT) }
             }
             Spent::Blocked { stack, wake } => {
                 let (cause, who) = self.blocked(names, stack, wake);
                 let waker_stack = wake.map(|wake| wake.stack);
                 let kind = PartKind::Blocked;
-                LapPart { kind, length_ns: 0, cause, who, stack: Some(stack), waker_stack }
+                OperationPart { kind, length_ns: 0, cause, who, stack: Some(stack), waker_stack }
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Watches some processes while they work, beside them on a thread of its own: drains the rings,
-//! joins each slow lap as soon as the events around it have arrived, and keeps only the ledger.
+//! joins each slow operation as soon as the events around it have arrived, and keeps only the ledger.
 
 use std::{
     collections::{BTreeSet, HashMap, VecDeque},
@@ -16,11 +16,11 @@ use crate::kernel::kernel_symbols::KernelSymbols;
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_record::{
     ExplainAlso,
-    stall::{LapPart, OpStalls, OpenLap, ProbeTier, StallCounts, StallRecord},
+    stall::{OpStalls, OpenOperation, OperationPart, ProbeTier, StallCounts, StallRecord},
 };
 use pickfs_sys::{
     proc_root::ProcRoot,
-    slow_laps::{SlowLap, SlowLaps},
+    slow_operations::{SlowOperation, SlowOperations},
 };
 
 use crate::{
@@ -46,14 +46,18 @@ pub struct Observer(Watcher<StallRecord>);
 impl Observer {
     /// Children of ours; returns when the first events can arrive. Where this machine lets us see
     /// little or nothing, the record says so.
-    pub fn start(laps: Arc<SlowLaps>, children: &[u32]) -> Observer {
-        Observer::start_with(laps, children, &ExplainAlso::default())
+    pub fn start(operations: Arc<SlowOperations>, children: &[u32]) -> Observer {
+        Observer::start_with(operations, children, &ExplainAlso::default())
     }
 
-    pub fn start_with(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Observer {
+    pub fn start_with(
+        operations: Arc<SlowOperations>,
+        children: &[u32],
+        also: &ExplainAlso,
+    ) -> Observer {
         let (ready, is_ready) = channel();
         let (children, also) = (children.to_vec(), *also);
-        let body = move |stop: &_| Watch::begin(laps, &children, &also).run(stop, &ready);
+        let body = move |stop: &_| Watch::begin(operations, &children, &also).run(stop, &ready);
         let watcher = Watcher::start(body).expect("a thread can be started");
         // An error means that it has ended, which `finish` tells.
         let _ = is_ready.recv();
@@ -141,13 +145,13 @@ impl Joiner {
         }
     }
 
-    pub fn join(&mut self, op: &str, lap: &SlowLap, whose: &Whose<'_>, names: &Names) {
+    pub fn join(&mut self, op: &str, operation: &SlowOperation, whose: &Whose<'_>, names: &Names) {
         let id = whose.thread;
-        if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > lap.start_ns) {
-            self.counts.laps_unwatched += 1;
+        if self.timeline.since_ns(id).is_none_or(|since_ns| since_ns > operation.start_ns) {
+            self.counts.operations_unwatched += 1;
         }
         let (mut parts, mut samples) = (Vec::new(), Vec::new());
-        for stretch in split(&self.timeline, id, lap.start_ns, lap.end_ns) {
+        for stretch in split(&self.timeline, id, operation.start_ns, operation.end_ns) {
             if stretch.spent == Spent::OnCpu {
                 samples.extend(self.timeline.samples(id, stretch.from_ns, stretch.to_ns));
             }
@@ -166,23 +170,23 @@ impl Joiner {
         self.counts.samples += samples.len() as u64;
         let sampled = |stack| (self.naming.sampled(names, stack), stack);
         let samples: Vec<_> = samples.into_iter().map(sampled).collect();
-        let lap = OpenLap {
-            start_ns: lap.start_ns,
-            end_ns: lap.end_ns,
-            offset_bytes: lap.offset_bytes,
+        let operation = OpenOperation {
+            start_ns: operation.start_ns,
+            end_ns: operation.end_ns,
+            offset_bytes: operation.offset_bytes,
             thread: whose.name.to_owned(),
             parts,
-            context: match self.ledger.opens(op, lap.end_ns - lap.start_ns) {
-                true => self.context.during(lap.start_ns, lap.end_ns, whose.name),
+            context: match self.ledger.opens(op, operation.end_ns - operation.start_ns) {
+                true => self.context.during(operation.start_ns, operation.end_ns, whose.name),
                 false => Vec::new(),
             },
         };
-        self.ledger.add(op, lap, &samples);
+        self.ledger.add(op, operation, &samples);
     }
 
-    fn part(&mut self, stretch: Stretch, names: &Names) -> LapPart {
+    fn part(&mut self, stretch: Stretch, names: &Names) -> OperationPart {
         let length_ns = stretch.length_ns();
-        LapPart { length_ns, ..self.naming.name(names, stretch.spent) }
+        OperationPart { length_ns, ..self.naming.name(names, stretch.spent) }
     }
 
     pub fn finish_with(mut self, eyes: Eyes, above_ns: u64, threads: u64) -> StallRecord {
@@ -208,7 +212,7 @@ impl Joiner {
 
 fn causes_of(ops: &[OpStalls]) -> BTreeSet<String> {
     let rows = ops.iter().flat_map(|op| &op.causes).map(|row| row.cause.clone());
-    let opened = ops.iter().flat_map(|op| &op.worst).flat_map(|lap| &lap.parts);
+    let opened = ops.iter().flat_map(|op| &op.worst).flat_map(|operation| &operation.parts);
     rows.chain(opened.map(|part| part.cause.clone())).collect()
 }
 
@@ -226,7 +230,7 @@ impl Stacks<'_> {
             self.replace(&mut row.waker_stack);
         }
         op.samples.iter_mut().for_each(|row| self.replace(&mut row.stack));
-        for part in op.worst.iter_mut().flat_map(|lap| &mut lap.parts) {
+        for part in op.worst.iter_mut().flat_map(|operation| &mut operation.parts) {
             self.replace(&mut part.stack);
             self.replace(&mut part.waker_stack);
         }
@@ -243,16 +247,16 @@ impl Stacks<'_> {
 }
 
 struct Watch {
-    laps: Arc<SlowLaps>,
+    operations: Arc<SlowOperations>,
     read: u64,
-    pending: VecDeque<SlowLap>,
+    pending: VecDeque<SlowOperation>,
     threads: Threads,
     eyes: Eyes,
     joiner: Joiner,
 }
 
 impl Watch {
-    fn begin(laps: Arc<SlowLaps>, children: &[u32], also: &ExplainAlso) -> Watch {
+    fn begin(operations: Arc<SlowOperations>, children: &[u32], also: &ExplainAlso) -> Watch {
         let proc_root = ProcRoot::host();
         let mut eyes = Eyes::open(also);
         let processes = on_machine(children, &proc_root).unwrap_or_else(|error| {
@@ -260,7 +264,7 @@ impl Watch {
             Vec::new()
         });
         Watch {
-            laps,
+            operations,
             read: 0,
             pending: VecDeque::new(),
             threads: Threads::of(processes, proc_root),
@@ -279,7 +283,7 @@ impl Watch {
         }
         thread::sleep(Duration::from_nanos(2 * LATE_NS));
         self.look();
-        self.joiner.finish_with(self.eyes, self.laps.above_ns(), self.threads.count() as u64)
+        self.joiner.finish_with(self.eyes, self.operations.above_ns(), self.threads.count() as u64)
     }
 
     fn look_for_threads(&mut self) {
@@ -301,14 +305,14 @@ impl Watch {
     fn look(&mut self) {
         let until_ns = MonotonicClock.now_ns() - LATE_NS;
         self.joiner.look(&mut self.eyes, until_ns, &mut Vec::new());
-        self.take_laps();
-        while let Some(lap) = self.pending.pop_front() {
-            if lap.end_ns > until_ns {
-                self.pending.push_front(lap);
+        self.take_operations();
+        while let Some(operation) = self.pending.pop_front() {
+            if operation.end_ns > until_ns {
+                self.pending.push_front(operation);
                 break;
             }
-            let op = self.laps.op_name(lap.op).unwrap_or_else(|| "others".into());
-            let thread = self.threads.by_own_id(lap.thread_id);
+            let op = self.operations.op_name(operation.op).unwrap_or_else(|| "others".into());
+            let thread = self.threads.by_own_id(operation.thread_id);
             let workers = || {
                 thread.map(|thread| self.threads.uring_workers(thread.process)).unwrap_or_default()
             };
@@ -317,17 +321,19 @@ impl Watch {
                 name: thread.map_or("", |thread| &thread.name),
                 workers: &workers,
             };
-            self.joiner.join(&op, &lap, &whose, &self.eyes.names);
+            self.joiner.join(&op, &operation, &whose, &self.eyes.names);
         }
     }
 
-    fn take_laps(&mut self) {
+    fn take_operations(&mut self) {
         loop {
-            let (lap, missed) = self.laps.take(&mut self.read);
-            self.joiner.counts.laps_missed += missed;
-            match lap {
-                Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
-                Some(lap) => self.pending.push_back(lap),
+            let (operation, missed) = self.operations.take(&mut self.read);
+            self.joiner.counts.operations_missed += missed;
+            match operation {
+                Some(_) if self.pending.len() >= PENDING_MAX => {
+                    self.joiner.counts.operations_missed += 1
+                }
+                Some(operation) => self.pending.push_back(operation),
                 None if missed > 0 => {}
                 None => return,
             }

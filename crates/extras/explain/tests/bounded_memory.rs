@@ -8,7 +8,7 @@ use pickfs_explain::{
     sched::{Left, Names, SchedEvent, Task, What},
 };
 use pickfs_record::stall::ProbeTier;
-use pickfs_sys::slow_laps::SlowLap;
+use pickfs_sys::slow_operations::SlowOperation;
 
 /// Pages of this process that are in memory, in bytes.
 fn resident_bytes() -> u64 {
@@ -54,9 +54,9 @@ impl Hour {
         assert!(ended.is_some());
         if is_slow {
             let (op, thread_id) = (0, thread);
-            let lap = SlowLap { op, thread_id, start_ns, end_ns, offset_bytes: 0 };
+            let operation = SlowOperation { op, thread_id, start_ns, end_ns, offset_bytes: 0 };
             let whose = Whose { thread, name: "program", workers: &Vec::new };
-            self.joiner.join(self.tally.call_name(call), &lap, &whose, &self.names);
+            self.joiner.join(self.tally.call_name(call), &operation, &whose, &self.names);
         }
         self.calls += 1;
         if self.calls % LIFE_CALLS == 0 {
@@ -110,7 +110,7 @@ fn watched_for(seconds: u64) {
     assert_eq!(counts.calls, CALLS_PER_S * seconds);
     assert_eq!(rows.iter().map(|row| row.service.count).sum::<u64>(), counts.calls);
     let stalls = hour.joiner.finish(ProbeTier::Scheduler, 50_000, &hour.names);
-    assert_eq!(stalls.ops.iter().map(|op| op.laps).sum::<u64>(), counts.calls / 10);
+    assert_eq!(stalls.ops.iter().map(|op| op.operations).sum::<u64>(), counts.calls / 10);
     let is_bounded =
         |op: &pickfs_record::stall::OpStalls| op.causes.len() <= 300 && op.worst.len() <= 64;
     assert!(stalls.ops.iter().all(is_bounded));

@@ -165,7 +165,7 @@ fn share_of_slow_writes_that_is_explained() -> (f64, u64) {
     let stalls = seen.stalls.expect("they were asked for");
     let write = stalls.ops.iter().find(|op| op.op == "write").expect("synchronous writes are slow");
     let calls = seen.calls.row("write").map_or(0, |row| row.service.count);
-    assert!((100..=calls).contains(&write.laps), "{} of {calls}", write.laps);
+    assert!((100..=calls).contains(&write.operations), "{} of {calls}", write.operations);
     assert!(write.blocked_ns > 0 && write.worst[0].thread == "dd", "{:?}", write.worst[0]);
     let parts = write.on_cpu_ns + write.blocked_ns + write.cpu_wait_ns + write.unexplained_ns;
     assert_eq!(parts, write.total_ns);

@@ -17,11 +17,11 @@ use pickfs_explain::Observer;
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_record::{
     ExplainAlso, StallRecord,
-    stall::{CauseRow, OpStalls, OpenLap, ProbeTier},
+    stall::{CauseRow, OpStalls, OpenOperation, ProbeTier},
 };
 use pickfs_sys::{
     affinity::{allowed_processors, pin_to, set_real_time},
-    slow_laps::{SlowLap, SlowLaps},
+    slow_operations::{SlowOperation, SlowOperations},
 };
 use pickfs_testkit::{may_run, only_if};
 use rustix::thread::gettid;
@@ -59,31 +59,37 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {output:?}");
 }
 
-fn explained(above_ns: u64, work: impl FnOnce(&Laps)) -> StallRecord {
+fn explained(above_ns: u64, work: impl FnOnce(&Operations)) -> StallRecord {
     explained_with(above_ns, ExplainAlso::default(), work)
 }
 
-fn explained_with(above_ns: u64, also: ExplainAlso, work: impl FnOnce(&Laps)) -> StallRecord {
-    let laps = Arc::new(SlowLaps::create(above_ns).expect("memory"));
-    let observer = Observer::start_with(Arc::clone(&laps), &[std::process::id()], &also);
-    work(&Laps { laps });
+fn explained_with(above_ns: u64, also: ExplainAlso, work: impl FnOnce(&Operations)) -> StallRecord {
+    let operations = Arc::new(SlowOperations::create(above_ns).expect("memory"));
+    let observer = Observer::start_with(Arc::clone(&operations), &[std::process::id()], &also);
+    work(&Operations { operations });
     let record = observer.finish();
     assert_eq!(record.tier, ProbeTier::Scheduler, "{:?}", record.missing);
     record
 }
 
-struct Laps {
-    laps: Arc<SlowLaps>,
+struct Operations {
+    operations: Arc<SlowOperations>,
 }
 
-impl Laps {
+impl Operations {
     fn time(&self, op: u32, work: impl FnOnce()) {
         let start_ns = MonotonicClock.now_ns();
         work();
         let end_ns = MonotonicClock.now_ns();
-        if end_ns - start_ns > self.laps.above_ns() {
+        if end_ns - start_ns > self.operations.above_ns() {
             let thread_id = gettid().as_raw_nonzero().get() as u32;
-            self.laps.push(&SlowLap { op, thread_id, start_ns, end_ns, offset_bytes: 0 });
+            self.operations.push(&SlowOperation {
+                op,
+                thread_id,
+                start_ns,
+                end_ns,
+                offset_bytes: 0,
+            });
         }
     }
 }
@@ -100,7 +106,7 @@ fn journal(folder: &Path) -> File {
 }
 
 fn op<'a>(record: &'a StallRecord, name: &str) -> &'a OpStalls {
-    record.ops.iter().find(|op| op.op == name).expect("slow laps")
+    record.ops.iter().find(|op| op.op == name).expect("slow operations")
 }
 
 fn of_cause<'a>(op: &'a OpStalls, cause: &str) -> Vec<&'a CauseRow> {
@@ -127,12 +133,13 @@ fn a_frozen_file_system_stops_one_write_and_is_named() {
             thread::sleep(Duration::from_millis(100));
             run(Command::new("fsfreeze").arg("-u").arg(&place));
         };
-        let record = explained(20_000_000, |laps| {
-            let op = laps.laps.name("append");
+        let record = explained(20_000_000, |operations| {
+            let op = operations.operations.name("append");
             let freezing = thread::spawn(freezer);
             let began = Instant::now();
             while !freezing.is_finished() || began.elapsed() < Duration::from_millis(600) {
-                laps.time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
+                operations
+                    .time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
                 // SLEEP: between two writes.
                 thread::sleep(Duration::from_millis(1));
             }
@@ -140,11 +147,17 @@ fn a_frozen_file_system_stops_one_write_and_is_named() {
         });
         let op = op(&record, "append");
         let rows = of_cause(op, "frozen");
-        assert_eq!(rows.iter().map(|row| row.laps).sum::<u64>(), 1, "{:?}", op.causes);
-        let lap = op.worst.iter().find(|lap| lap.leading().is_some_and(|(c, _, _)| c == "frozen"));
-        let lap = lap.expect("the frozen one is opened");
-        let (_, who, part_ns) = lap.leading().expect("a part");
-        assert!(part_ns as f64 > 0.9 * (lap.end_ns - lap.start_ns) as f64, "{lap:?}");
+        assert_eq!(rows.iter().map(|row| row.operations).sum::<u64>(), 1, "{:?}", op.causes);
+        let operation = op
+            .worst
+            .iter()
+            .find(|operation| operation.leading().is_some_and(|(c, _, _)| c == "frozen"));
+        let operation = operation.expect("the frozen one is opened");
+        let (_, who, part_ns) = operation.leading().expect("a part");
+        assert!(
+            part_ns as f64 > 0.9 * (operation.end_ns - operation.start_ns) as f64,
+            "{operation:?}"
+        );
         assert!(who.contains("in thaw_super"), "thawed by {who}");
     }
 }
@@ -183,11 +196,11 @@ fn a_hog_on_the_writers_processor_is_waiting_for_a_processor_and_has_its_name() 
     let thread = gettid().as_raw_nonzero().to_string();
     run(Command::new("chrt").args(["-r", "-p", "5", &thread]));
     let _hog = Hog::start(folder.path(), processor);
-    let record = explained(1_000_000, |laps| {
-        let op = laps.laps.name("append");
+    let record = explained(1_000_000, |operations| {
+        let op = operations.operations.name("append");
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(2) {
-            laps.time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
+            operations.time(op, || assert_eq!(file.write_at(&[1; 256], 0).expect("write"), 256));
         }
     });
     let op = op(&record, "append");
@@ -212,7 +225,7 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
     };
     let (reads, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     // Both threads are there when the watch begins: under load it may find new ones late.
-    let (all, watch) = (Barrier::new(3), OnceLock::<Laps>::new());
+    let (all, watch) = (Barrier::new(3), OnceLock::<Operations>::new());
     let record = thread::scope(|scope| {
         let reader = scope.spawn(|| {
             rustix::thread::set_name(c"planted-reader").expect("a name");
@@ -232,18 +245,19 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
             pin_to(&[last]).and_then(|()| set_real_time(5)).expect("a processor");
             all.wait();
             all.wait();
-            let laps = watch.get().expect("a watch");
-            let op = laps.laps.name("append");
+            let operations = watch.get().expect("a watch");
+            let op = operations.operations.name("append");
             while !is_over.load(Relaxed) {
-                laps.time(op, || assert_eq!(file.write_at(&[1; 512], 0).expect("write"), 512));
+                operations
+                    .time(op, || assert_eq!(file.write_at(&[1; 512], 0).expect("write"), 512));
                 // A sleep would be two events a write: those of a busy machine may be lost.
                 let due_ns = MonotonicClock.now_ns() + 20_000;
                 MonotonicClock.wait_until(due_ns, u64::MAX);
             }
         });
         all.wait();
-        explained(100_000, |laps| {
-            let _ = watch.set(Laps { laps: Arc::clone(&laps.laps) });
+        explained(100_000, |operations| {
+            let _ = watch.set(Operations { operations: Arc::clone(&operations.operations) });
             all.wait();
             reader.join().and_then(|()| writer.join()).expect("both end");
         })
@@ -251,7 +265,7 @@ fn each_read_of_an_xfs_file_stalls_its_writer_once() {
     assert_eq!(record.counts.events_lost, 0);
     let op = op(&record, "append");
     let rows = of_cause(op, "xfs-inode-lock");
-    let stalls: u64 = rows.iter().map(|row| row.laps).sum();
+    let stalls: u64 = rows.iter().map(|row| row.operations).sum();
     assert!(
         stalls.abs_diff(READS) * 20 <= READS,
         "{stalls} stalls of {READS} reads: {:?}",
@@ -288,8 +302,8 @@ fn dirty_throttling_of_one_device_is_named() {
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
     let _bound = DirtyBound::of(&mounted.path(), 4 << 20);
     let file = journal(&mounted.path());
-    let record = explained(1_000_000, |laps| {
-        let op = laps.laps.name("append");
+    let record = explained(1_000_000, |operations| {
+        let op = operations.operations.name("append");
         let bytes = vec![1; 64 << 10];
         let began = Instant::now();
         for block in 0.. {
@@ -297,11 +311,11 @@ fn dirty_throttling_of_one_device_is_named() {
                 break;
             }
             let offset = block % 4_096 * bytes.len() as u64;
-            laps.time(op, || assert!(file.write_at(&bytes, offset).expect("write") > 0));
+            operations.time(op, || assert!(file.write_at(&bytes, offset).expect("write") > 0));
         }
     });
     let op = op(&record, "append");
-    // On a busy machine the kernel drops records, and the laps without them stay unexplained: then it says so.
+    // On a busy machine the kernel drops records, and the operations without them stay unexplained: then it says so.
     let named = op.causes.iter().find(|row| row.cause != "unexplained");
     assert_eq!(named.map(|row| row.cause.as_str()), Some("dirty-throttling"), "{:?}", op.causes);
     let explained = 1.0 - share(op, "unexplained");
@@ -321,12 +335,12 @@ fn samples_name_the_functions_of_time_on_a_processor() {
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
     let file = journal(&mounted.path());
     let also = ExplainAlso { samples_hz: Some(2_000), context: false };
-    let record = explained_with(100_000, also, |laps| {
-        let op = laps.laps.name("append");
+    let record = explained_with(100_000, also, |operations| {
+        let op = operations.operations.name("append");
         let bytes = vec![1; 4 << 20];
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(2) {
-            laps.time(op, || assert!(file.write_at(&bytes, 0).expect("write") > 0));
+            operations.time(op, || assert!(file.write_at(&bytes, 0).expect("write") > 0));
         }
     });
     let op = op(&record, "append");
@@ -348,41 +362,47 @@ fn samples_name_the_functions_of_time_on_a_processor() {
     );
 }
 
-/// A sync that changes the inode waits for the journal's commit: the commit stands beside its laps, with
+/// A sync that changes the inode waits for the journal's commit: the commit stands beside its operations, with
 /// the device of this very file system and the thread that did it.
 #[test]
-fn a_commit_and_its_requests_stand_beside_the_laps_that_wait_for_it() {
+fn a_commit_and_its_requests_stand_beside_the_operations_that_wait_for_it() {
     only_if!(may_run(&["mkfs.ext4"]));
     let mounted = Mounted::make(&["mkfs.ext4", "-qF"]);
     let device = rustix::fs::stat(mounted.path()).expect("a mount").st_dev;
     let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     let file = journal(&mounted.path());
     let also = ExplainAlso { samples_hz: None, context: true };
-    let record = explained_with(50_000, also, |laps| {
-        let op = laps.laps.name("sync");
+    let record = explained_with(50_000, also, |operations| {
+        let op = operations.operations.name("sync");
         for block in 0..100 {
             file.write_at(&[1; 4_096], block * 4_096).expect("write");
-            laps.time(op, || file.sync_all().expect("sync"));
+            operations.time(op, || file.sync_all().expect("sync"));
         }
     });
     let op = op(&record, "sync");
-    let beside = |lap: &OpenLap, what: &str, who: &str| {
-        let notes = lap.context.iter();
+    let beside = |operation: &OpenOperation, what: &str, who: &str| {
+        let notes = operation.context.iter();
         notes.filter(|n| n.what == what && n.device == device && n.who.starts_with(who)).count() > 0
     };
-    let laps = op.worst.len();
-    assert!(laps >= 20, "{laps} slow syncs");
-    // Eight notes stand beside a lap; what a busy machine does elsewhere may leave no room for ours.
-    let is_crowded =
-        |lap: &OpenLap| lap.context.len() == 8 && lap.context.iter().any(|n| n.device != device);
+    let operations = op.worst.len();
+    assert!(operations >= 20, "{operations} slow syncs");
+    // Eight notes stand beside an operation; what a busy machine does elsewhere may leave no room for ours.
+    let is_crowded = |operation: &OpenOperation| {
+        operation.context.len() == 8 && operation.context.iter().any(|n| n.device != device)
+    };
     for (what, who) in [("ext4 journal commit", "jbd2/"), ("device write", "")] {
-        let of = |is: &dyn Fn(&OpenLap) -> bool| op.worst.iter().filter(|lap| is(lap)).count();
-        let named = of(&|lap| beside(lap, what, who));
-        let missed = of(&|lap| !beside(lap, what, who) && !is_crowded(lap));
+        let of = |is: &dyn Fn(&OpenOperation) -> bool| {
+            op.worst.iter().filter(|operation| is(operation)).count()
+        };
+        let named = of(&|operation| beside(operation, what, who));
+        let missed = of(&|operation| !beside(operation, what, who) && !is_crowded(operation));
         let is_whole = record.counts.context_lost == 0;
-        let missing = op.worst.iter().find(|lap| !beside(lap, what, who) && !is_crowded(lap));
+        let missing = op
+            .worst
+            .iter()
+            .find(|operation| !beside(operation, what, who) && !is_crowded(operation));
         assert!(
-            named > 0 && (missed * 10 <= laps || !is_whole),
+            named > 0 && (missed * 10 <= operations || !is_whole),
             "{what}: {named}, {missed}, {:?}: {missing:?}",
             record.counts
         );

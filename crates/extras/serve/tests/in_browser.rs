@@ -144,7 +144,7 @@ fn tiles_and_charts_hold_the_numbers_of_the_store() {
 }
 
 #[test]
-fn slow_laps_are_coloured_by_cause_and_open_to_their_stacks() {
+fn slow_operations_are_coloured_by_cause_and_open_to_their_stacks() {
     let Some(mut browser) = Browser::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let run = explained(fake_run(&FakeRun { blocks: 6, ..FakeRun::default() }));
@@ -152,14 +152,15 @@ fn slow_laps_are_coloured_by_cause_and_open_to_their_stacks() {
     let address = serve(folder.path(), None);
     visit(&mut browser, address, "/files/slow/report.html", "explained");
     let count = |browser: &mut Browser, what: &str| browser.eval(what).as_u64().unwrap();
-    let figures = count(&mut browser, "document.querySelectorAll('[id^=chart-slow-laps]').length");
+    let figures =
+        count(&mut browser, "document.querySelectorAll('[id^=chart-slow-operations]').length");
     assert!(figures >= 2, "{figures} time lines");
-    // Every lap of these runs is blocked for the most part, and for one of two reasons.
-    let colours = "new Set([...document.querySelectorAll('[id^=chart-slow-laps] g.data circle, \
-                   [id^=chart-slow-laps] g.data polygon')].map((m) => m.localName + \
+    // Every operation of these runs is blocked for the most part, and for one of two reasons.
+    let colours = "new Set([...document.querySelectorAll('[id^=chart-slow-operations] g.data circle, \
+                   [id^=chart-slow-operations] g.data polygon')].map((m) => m.localName + \
                    getComputedStyle(m).fill)).size";
     assert_eq!(count(&mut browser, colours), 2);
-    let key = "[...document.querySelectorAll('[id^=chart-slow-laps] g.key')]\
+    let key = "[...document.querySelectorAll('[id^=chart-slow-operations] g.key')]\
                .find((k) => k.dataset.series.includes('xfs inode'))";
     browser.eval(&format!("{key}.dispatchEvent(new MouseEvent('click'))"));
     let hidden = "[...document.querySelectorAll('g.data.off')].map((g) => g.dataset.series).join()";
@@ -175,7 +176,7 @@ fn slow_laps_are_coloured_by_cause_and_open_to_their_stacks() {
                   return cell.innerText })()";
     let opened = browser.eval(opened);
     assert!(opened.as_str().unwrap().contains("rwsem_wake < xfs_file_buffered_read"), "{opened}");
-    browser.screenshot("explained-lap");
+    browser.screenshot("explained-operation");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

@@ -218,7 +218,7 @@ fn of_metric(
 
 /// What each pair of an answer that the plan named may err, where it holds both: its error is spent already.
 fn planned(desk: &Desk<'_>, metric: &Metric, two: [&Placed<'_>; 2]) -> Option<f64> {
-    let view = two[0].laps(metric).map(|laps| laps.view);
+    let view = two[0].operations(metric).map(|operations| operations.view);
     let answer = desk.findings.answers.iter().find(|answer| {
         let own = &answer.metric;
         let labels = || answer.left.iter().chain(answer.out.iter().map(|out| &out.label));

@@ -125,9 +125,11 @@ impl<'a> Placed<'a> {
     }
 
     /// In the metric's view, or the service time where the loop was closed.
-    pub(super) fn laps(&self, metric: &Metric) -> Option<&'a OpSummary> {
+    pub(super) fn operations(&self, metric: &Metric) -> Option<&'a OpSummary> {
         let op = self.op(metric)?;
-        let of = |view| self.row.ops.iter().find(|laps| laps.op == op && laps.view == view);
+        let of = |view| {
+            self.row.ops.iter().find(|operations| operations.op == op && operations.view == view)
+        };
         of(metric.view).or_else(|| of(View::Service))
     }
 
@@ -139,9 +141,10 @@ impl<'a> Placed<'a> {
     /// Why a quantile of this row says nothing.
     pub(super) fn doubt(&self, metric: &Metric) -> Option<String> {
         let Statistic::Quantile(q) = metric.statistic else { return None };
-        let laps = self.laps(metric);
-        let quantile =
-            laps.and_then(|laps| laps.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9));
+        let operations = self.operations(metric);
+        let quantile = operations.and_then(|operations| {
+            operations.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)
+        });
         match quantile {
             Some(row) if row.carried => None,
             Some(row) => Some(format!(

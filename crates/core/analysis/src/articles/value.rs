@@ -50,18 +50,20 @@ pub(super) fn of_row(
             Some((over, text))
         }
         (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound)) => {
-            let (laps, op) = (placed.laps(metric)?, placed.op(metric)?);
+            let (operations, op) = (placed.operations(metric)?, placed.op(metric)?);
             if metric.statistic == Statistic::Max {
                 let text = format!(
                     "largest of {} {op}s in {:.0} s: {}",
-                    laps.count,
-                    laps.measured_s,
-                    ns(laps.max_ns as f64)
+                    operations.count,
+                    operations.measured_s,
+                    ns(operations.max_ns as f64)
                 );
-                return Some((largest(relation, laps.max_ns >= bound, placed), text));
+                return Some((largest(relation, operations.max_ns >= bound, placed), text));
             }
-            let is_under = (metric.statistic == Statistic::Min).then_some(laps.min_ns < bound)?;
-            let text = format!("smallest of {} {op}s: {}", laps.count, ns(laps.min_ns as f64));
+            let is_under =
+                (metric.statistic == Statistic::Min).then_some(operations.min_ns < bound)?;
+            let text =
+                format!("smallest of {} {op}s: {}", operations.count, ns(operations.min_ns as f64));
             Some((bore_out(is_under == matches!(relation, Relation::Under(_))), text))
         }
         (Measure::Count(name), Relation::None | Relation::Some) => {
@@ -98,11 +100,11 @@ fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
 }
 
 fn quantile(placed: &Placed<'_>, metric: &Metric) -> Option<Spread> {
-    let laps = placed.laps(metric)?;
+    let operations = placed.operations(metric)?;
     match metric.statistic {
-        Statistic::Mean => Some(laps.mean_ns),
+        Statistic::Mean => Some(operations.mean_ns),
         Statistic::Quantile(q) => {
-            let row = laps.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)?;
+            let row = operations.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)?;
             Some(row.value_ns)
         }
         _ => None,
@@ -140,7 +142,7 @@ fn of_spread(
     }
 }
 
-/// One lap over the bound proves that it is passed; none proves nothing where trials are short.
+/// One operation over the bound proves that it is passed; none proves nothing where trials are short.
 fn largest(relation: Relation, is_over: bool, placed: &Placed<'_>) -> Outcome {
     if is_over || placed.covers_periods() {
         return bore_out(is_over == matches!(relation, Relation::Over(_)));

@@ -150,7 +150,7 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
     plan.params.retain(|name, value| defaults.get(name) != Some(value));
     plan.design.primary = primary(&args.metrics)?;
     let mut plan = changed_plan(plan, &args.changes)?;
-    // The worker starts the command and watches it; there are no laps of ours to explain.
+    // The worker starts the command and watches it; there are no operations of ours to explain.
     plan.explain_above_ns = None;
     if args.changes.blocks.is_none() && args.changes.budget.is_none() && !args.changes.until_decided
     {

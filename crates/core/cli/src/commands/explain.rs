@@ -33,8 +33,8 @@ pub struct ExplainArgs {
     #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "run")]
     pub output: Option<PathBuf>,
     /// Slowest operations that are opened for each operation
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    pub laps: usize,
+    #[arg(alias = "laps", long, value_name = "N", default_value_t = 3)]
+    pub operations: usize,
     /// With the kernel stacks of each cause
     #[arg(long)]
     pub stacks: bool,
@@ -73,5 +73,5 @@ fn of_run(run: &std::path::Path, args: &ExplainArgs) -> anyhow::Result<Exit> {
 }
 
 pub fn screen_of(args: &ExplainArgs) -> StallScreen {
-    StallScreen { laps: args.laps, stacks: args.stacks }
+    StallScreen { operations: args.operations, stacks: args.stacks }
 }

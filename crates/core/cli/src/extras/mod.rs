@@ -93,8 +93,8 @@ mod explain {
     use pickfs_workload::command::calls::{Ending, Seen, Watching};
 
     pub fn add() {
-        pickfs_lab::explain::add(|laps, processes, also| {
-            let observer = Observer::start_with(laps, processes, also);
+        pickfs_lab::explain::add(|operations, processes, also| {
+            let observer = Observer::start_with(operations, processes, also);
             Box::new(|| observer.finish())
         });
         pickfs_workload::command::calls::add(watch);

@@ -146,7 +146,7 @@ fn text(seen: &CallsSeen, subject: &str, args: &ExplainArgs) -> String {
     if let Some(stalls) = &seen.stalls {
         let mut table = table_of(subject, stalls, seen.calls.began_ns);
         for op in &mut table.ops {
-            op.laps_all = seen.calls.row(&op.op).map_or(0, |row| row.service.count);
+            op.operations_all = seen.calls.row(&op.op).map_or(0, |row| row.service.count);
         }
         text.push_str(&printed(&stalls_document(&[table], &screen_of(args)), columns(), false));
     }

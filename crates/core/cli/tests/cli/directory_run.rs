@@ -117,7 +117,7 @@ fn reports_are_whole(run: &Path, trials: usize) {
     assert!(columns > 10 && rows.lines().count() > trials, "{rows}");
     assert!(read("summary.csv").lines().count() > 1);
 
-    hlogs_hold_every_lap(&of_kind("hlog"), run);
+    hlogs_hold_every_operation(&of_kind("hlog"), run);
     assert!(!of_kind("png").is_empty() && of_kind("png").len() == of_kind("svg").len());
     of_kind("png").into_iter().for_each(|path| is_a_picture(path));
     for path in of_kind("svg") {
@@ -126,7 +126,7 @@ fn reports_are_whole(run: &Path, trials: usize) {
     }
 }
 
-fn hlogs_hold_every_lap(logs: &[&PathBuf], run: &Path) {
+fn hlogs_hold_every_operation(logs: &[&PathBuf], run: &Path) {
     let mut found = 0;
     for path in logs {
         let text = fs::read(path).unwrap();
@@ -137,13 +137,14 @@ fn hlogs_hold_every_lap(logs: &[&PathBuf], run: &Path) {
                 continue;
             }
             let bytes = base64_decoded(interval.encoded_histogram());
-            let laps: Histogram<u64> = reader.deserialize(&mut Cursor::new(bytes)).unwrap();
-            found += laps.len();
+            let operations: Histogram<u64> = reader.deserialize(&mut Cursor::new(bytes)).unwrap();
+            found += operations.len();
         }
     }
     let run = record(run);
-    let laps: u64 = run.trials.iter().flat_map(|trial| &trial.ops).map(|op| op.service.count).sum();
-    assert_eq!(found, laps, "{logs:?}");
+    let operations: u64 =
+        run.trials.iter().flat_map(|trial| &trial.ops).map(|op| op.service.count).sum();
+    assert_eq!(found, operations, "{logs:?}");
 }
 
 fn base64_decoded(text: &str) -> Vec<u8> {

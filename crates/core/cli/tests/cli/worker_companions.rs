@@ -3,7 +3,7 @@ use std::time::Instant;
 use pickfs_record::WorkerMessage;
 use serde_json::{Value, json};
 
-use crate::spoken::{converse, count, finished, laps, notes, spec, turns};
+use crate::spoken::{arrivals, converse, count, finished, notes, operations, spec};
 
 fn played(params: Value) -> Vec<WorkerMessage> {
     crate::spoken::played(500, "journal", params)
@@ -21,14 +21,15 @@ fn readers_read_beside_the_writer_and_every_read_is_checked() {
         }));
         let reads = count(&messages, "reads").expect("counted");
         assert!(reads > 0.0, "{by} {files}: {reads}");
-        let timed = laps(&messages, "read").zip(laps(&messages, "read-2")).expect("timed");
+        let timed =
+            operations(&messages, "read").zip(operations(&messages, "read-2")).expect("timed");
         assert_eq!((timed.0 + timed.1) as f64, reads);
         let (of_rewritten, mixed) =
             (count(&messages, "reads_of_rewritten"), count(&messages, "reads_mixed"));
         assert!(of_rewritten.is_some_and(|reads| reads > 0.0), "{of_rewritten:?}");
         // A mix needs a write in the middle of a read; any more is a fault of the check.
         assert!(mixed.is_some_and(|mixed| mixed <= reads / 10.0), "{mixed:?} of {reads}");
-        assert!(laps(&messages, "rewrite").is_some_and(|rewrites| rewrites > 0));
+        assert!(operations(&messages, "rewrite").is_some_and(|rewrites| rewrites > 0));
     }
 }
 
@@ -55,10 +56,10 @@ fn wear_is_told() {
 #[test]
 fn one_sync_covers_many_records_and_each_is_durable_once() {
     let messages = played(json!({ "sync": "fdatasync", "sync_every": 10, "rate": 1000 }));
-    let (appends, syncs) = (laps(&messages, "append"), count(&messages, "syncs"));
+    let (appends, syncs) = (operations(&messages, "append"), count(&messages, "syncs"));
     let (appends, syncs) = (appends.expect("timed"), syncs.expect("counted"));
     assert!((syncs - appends as f64 / 10.0).abs() <= 2.0, "{syncs} for {appends}");
-    let durable = laps(&messages, "durable").expect("timed");
+    let durable = operations(&messages, "durable").expect("timed");
     assert!(appends - durable < 10, "{durable} of {appends}");
 }
 
@@ -66,9 +67,9 @@ fn one_sync_covers_many_records_and_each_is_durable_once() {
 fn overload_is_taken_in_groups() {
     let messages = played(json!({ "sync_every": "group", "rate": 100_000, "batch": 16 }));
     let syncs = count(&messages, "syncs").expect("counted");
-    let appends = laps(&messages, "append").expect("timed");
+    let appends = operations(&messages, "append").expect("timed");
     assert!(syncs * 2.0 < appends as f64, "{syncs} syncs for {appends} records");
-    assert!(turns(&messages).is_some_and(|turns| turns - appends < 16));
+    assert!(arrivals(&messages).is_some_and(|arrivals| arrivals - appends < 16));
 }
 
 #[test]
@@ -105,11 +106,11 @@ fn a_recording_is_replayed_and_a_journal_is_one() {
     assert!(finished(&messages), "{messages:?}");
     // Three messages in 7.5 ms (the mean gap stands at the end), twice as fast: 800 a second, 400 in all; at
     // their own speed it would be 200.
-    assert!((220..=420).contains(&turns(&messages).expect("load")), "{:?}", turns(&messages));
+    assert!((220..=420).contains(&arrivals(&messages).expect("load")), "{:?}", arrivals(&messages));
     assert!(count(&messages, "timing_error_max_ns").is_some());
     let messages = played(json!({
         "arrival": "recorded", "size": "recorded", "recording": folder.path().join("journal-0"),
         "sync": "none",
     }));
-    assert!(turns(&messages).is_some_and(|turns| turns > 0));
+    assert!(arrivals(&messages).is_some_and(|arrivals| arrivals > 0));
 }

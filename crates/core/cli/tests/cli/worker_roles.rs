@@ -5,7 +5,7 @@ use pickfs_testkit::until;
 use serde_json::json;
 
 use crate::spoken::{
-    converse, count, ended, is_dead, laps, notes, played, spec, turns, with, worker,
+    arrivals, converse, count, ended, is_dead, notes, operations, played, spec, with, worker,
 };
 
 #[test]
@@ -18,9 +18,12 @@ fn every_message_of_a_queue_is_read_by_another_process() {
     ] {
         let params = json!({ "rate": 2000, "segment_size": "256KiB", "wait": "sleep" });
         let messages = played(200, "queue", with(params, &way));
-        let turns = turns(&messages);
-        assert!(turns.is_some_and(|turns| turns > 0), "{way}");
-        assert_eq!((laps(&messages, "append"), laps(&messages, "write-to-read")), (turns, turns));
+        let arrivals = arrivals(&messages);
+        assert!(arrivals.is_some_and(|arrivals| arrivals > 0), "{way}");
+        assert_eq!(
+            (operations(&messages, "append"), operations(&messages, "write-to-read")),
+            (arrivals, arrivals)
+        );
         assert!(notes(&messages).iter().any(|note| note.starts_with("two processes")), "{way}");
     }
 }
@@ -48,7 +51,10 @@ fn secondaries_are_processes_and_every_copy_is_compared() {
     ] {
         let params = json!({ "rate": 500, "wait": "sleep", "waiting": "block" });
         let messages = played(200, "pair", with(params, &way));
-        assert_eq!(laps(&messages, "wire"), count(&messages, "batches").map(|count| count as u64));
+        assert_eq!(
+            operations(&messages, "wire"),
+            count(&messages, "batches").map(|count| count as u64)
+        );
         assert!(notes(&messages)[0].contains("a process each"), "{:?}", notes(&messages));
     }
 }
@@ -64,9 +70,9 @@ fn an_order_is_on_two_nodes_before_the_book_sees_it() {
         let orders = count(&messages, "orders").map(|orders| orders as u64);
         assert!(orders.is_some_and(|orders| orders > 0));
         for op in ["order", "persist-in", "persist-out"] {
-            assert_eq!(laps(&messages, op), orders, "{op}");
+            assert_eq!(operations(&messages, op), orders, "{op}");
         }
-        assert!(laps(&messages, "reply-gate").is_some_and(|gates| gates > 0));
+        assert!(operations(&messages, "reply-gate").is_some_and(|gates| gates > 0));
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 use pickfs_testkit::{may_run, only_if, until};
 use serde_json::{Value, json};
 
-use crate::spoken::{count, laps, notes, played, spec, turns, with, worker};
+use crate::spoken::{arrivals, count, notes, operations, played, spec, with, worker};
 
 fn asked(more: &Value) -> Value {
     let all = json!({
@@ -36,7 +36,7 @@ fn nodes_have_networks_of_their_own_and_every_copy_is_compared() {
     ] {
         let messages = played(200, "pair", asked(&way));
         let batches = count(&messages, "batches").map(|count| count as u64);
-        assert_eq!(laps(&messages, "wire"), batches, "{way}");
+        assert_eq!(operations(&messages, "wire"), batches, "{way}");
         let told = notes(&messages);
         assert!(told[0].contains("tcp over virtual Ethernet"), "{told:?}");
     }
@@ -48,7 +48,7 @@ fn the_bare_ping_pong_goes_over_the_same_wire() {
     only_if!(may_run(&["ip"]));
     for medium in ["tcp", "udp"] {
         let messages = played(200, "pair", asked(&json!({ "medium": medium })));
-        assert_eq!(laps(&messages, "wire"), turns(&messages), "{medium}");
+        assert_eq!(operations(&messages, "wire"), arrivals(&messages), "{medium}");
     }
 }
 

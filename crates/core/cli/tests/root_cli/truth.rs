@@ -11,7 +11,7 @@ use std::{
 use crate::lab_session::{Session, may_run};
 use crate::pickfs::{PICKFS, folder, only_run, record, typed};
 use crate::slow_disk::SlowDisk;
-use crate::spoken::{count, laps, spec, talk};
+use crate::spoken::{count, operations, spec, talk};
 use pickfs_record::{
     Event, Outcome, TrialRecord, TrialSpec, WorkerMessage, record::OpRecord, trial::WORKER,
 };
@@ -55,9 +55,9 @@ fn a_flush_of_ten_milliseconds_never_shows_less() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let trial = first_trial(&out);
     for name in ["durable", "sync"] {
-        let laps = &op(&trial, name).service;
-        assert!(laps.count >= 3 && laps.min_ns >= FLUSH_NS, "{name}: {laps:?}");
-        assert!(laps.quantiles.iter().all(|row| row.value_ns >= FLUSH_NS), "{name}");
+        let operations = &op(&trial, name).service;
+        assert!(operations.count >= 3 && operations.min_ns >= FLUSH_NS, "{name}: {operations:?}");
+        assert!(operations.quantiles.iter().all(|row| row.value_ns >= FLUSH_NS), "{name}");
     }
     assert!(op(&trial, "durable").response.as_ref().unwrap().min_ns >= FLUSH_NS);
     let raw = trial.raw.as_ref().unwrap();
@@ -75,7 +75,7 @@ fn stalled(more: &[&str]) -> (TrialRecord, (u64, u64)) {
     let more = [&["--measure", "3s"], more].concat();
     let mut session = Session::start(&words(device.path(), &more), &out);
     session.wait_for(|event| match event {
-        Event::TrialProgress { phase, laps, .. } => phase == "measure" && *laps > 0,
+        Event::TrialProgress { phase, operations, .. } => phase == "measure" && *operations > 0,
         _ => false,
     });
     disk.stall_once_ms(200);
@@ -97,17 +97,18 @@ fn stall_is_one_spike(trial: &TrialRecord, (began_ns, ended_ns): (u64, u64)) {
 }
 
 #[test]
-fn a_stall_stands_where_the_disk_says_and_turns_behind_it_wait() {
+fn a_stall_stands_where_the_disk_says_and_arrivals_behind_it_wait() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let (trial, stall) = stalled(&["--set", "rate=200/s"]);
     stall_is_one_spike(&trial, stall);
     let load = trial.load.as_ref().unwrap();
-    // 40 turns were due in the stall; those behind it waited for it, and that is the candidate's.
+    // 40 arrivals were due in the stall; those behind it waited for it, and that is the candidate's.
     assert!(load.late_queue >= 20, "{load:?}");
     let durable = op(&trial, "durable");
     let response = durable.response.as_ref().unwrap();
-    let at = |laps: &pickfs_record::record::Times| laps.quantile(0.98).unwrap().value_ns;
-    assert!(at(response) > 50_000_000, "a tenth of the turns began behind the stall");
+    let at =
+        |operations: &pickfs_record::record::Times| operations.quantile(0.98).unwrap().value_ns;
+    assert!(at(response) > 50_000_000, "a tenth of the arrivals began behind the stall");
     assert!(at(&durable.service) < at(response), "and only one of them was slow itself");
     assert!(response.max_ns >= stall.1 - stall.0);
 }
@@ -177,9 +178,9 @@ fn calls(trace: &[String], name: &str) -> u64 {
     trace.iter().filter(|line| line.contains(&format!(" {name}("))).count() as u64
 }
 
-/// After the last lap the record that was made ready for a turn that never came is written and
-/// synced, so that verification finds whole records: one call of each more than laps.
-const AFTER_THE_LAST_LAP: u64 = 1;
+/// After the last operation the record that was made ready for an arrival that never came is written and
+/// synced, so that verification finds whole records: one call of each more than operations.
+const AFTER_THE_LAST_OPERATION: u64 = 1;
 
 #[test]
 fn every_sync_and_every_append_is_one_call_of_the_kernel() {
@@ -190,11 +191,11 @@ fn every_sync_and_every_append_is_one_call_of_the_kernel() {
         }));
         let syncs = count(&messages, "syncs").unwrap() as u64;
         assert!(syncs >= 2, "{syncs}");
-        assert_eq!(calls(&trace, "fdatasync"), syncs + AFTER_THE_LAST_LAP, "every {every}");
-        assert_eq!(laps(&messages, "sync"), Some(syncs));
-        let appends = laps(&messages, "append").unwrap();
+        assert_eq!(calls(&trace, "fdatasync"), syncs + AFTER_THE_LAST_OPERATION, "every {every}");
+        assert_eq!(operations(&messages, "sync"), Some(syncs));
+        let appends = operations(&messages, "append").unwrap();
         assert!(appends >= 10);
-        assert_eq!(calls(&trace, "pwrite64"), appends + AFTER_THE_LAST_LAP, "every {every}");
+        assert_eq!(calls(&trace, "pwrite64"), appends + AFTER_THE_LAST_OPERATION, "every {every}");
         assert_eq!(calls(&trace, "write"), 0, "nothing is said while it measures");
     }
 }
@@ -206,5 +207,8 @@ fn without_sync_there_is_none() {
         traced(json!({ "sync": "none", "rate": 400, "write_path": "seek-write" }));
     let syncs = ["fdatasync", "fsync"].map(|name| calls(&trace, name));
     assert_eq!((count(&messages, "syncs"), syncs), (Some(0.0), [0, 0]));
-    assert_eq!(calls(&trace, "write"), laps(&messages, "append").unwrap() + AFTER_THE_LAST_LAP);
+    assert_eq!(
+        calls(&trace, "write"),
+        operations(&messages, "append").unwrap() + AFTER_THE_LAST_OPERATION
+    );
 }

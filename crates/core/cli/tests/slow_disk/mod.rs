@@ -1,6 +1,6 @@
 //! A disk whose truth is known: one file in memory, exported by FUSE, under a loop device. Every
 //! flush can be made to last, one flush can be made to stall, and every access can be made to fail;
-//! what it did is written down on the clock of the laps.
+//! what it did is written down on the clock of the operations.
 //!
 //! ```text
 //! candidate    made and mounted by pickfs

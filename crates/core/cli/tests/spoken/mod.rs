@@ -70,16 +70,16 @@ pub fn count(messages: &[WorkerMessage], wanted: &str) -> Option<f64> {
     })
 }
 
-pub fn laps(messages: &[WorkerMessage], wanted: &str) -> Option<u64> {
+pub fn operations(messages: &[WorkerMessage], wanted: &str) -> Option<u64> {
     messages.iter().find_map(|message| match message {
         WorkerMessage::Op(op) if op.op == wanted => Some(op.service.count),
         _ => None,
     })
 }
 
-pub fn turns(messages: &[WorkerMessage]) -> Option<u64> {
+pub fn arrivals(messages: &[WorkerMessage]) -> Option<u64> {
     messages.iter().find_map(|message| match message {
-        WorkerMessage::Load(load) => Some(load.turns),
+        WorkerMessage::Load(load) => Some(load.arrivals),
         _ => None,
     })
 }

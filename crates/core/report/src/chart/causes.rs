@@ -24,9 +24,9 @@ pub fn worst(subject: &Subject, cell: &CellId, op: &str, most: usize) -> Vec<Mar
     let causes = Causes::of(&subject.stalls);
     let tables = subject.stalls.iter().filter(|table| table.cell.as_ref() == Some(cell));
     let own = tables.flat_map(|table| &table.ops).filter(|own| own.op == timed_op(op));
-    let mark = |worst: &pickfs_analysis::stalls::WorstLap| {
+    let mark = |worst: &pickfs_analysis::stalls::WorstOperation| {
         let (cause, tip) = told(worst, &causes)?;
-        let (second, value_ns) = (worst.at_ns as f64 / 1e9, worst.lap.length_ns() as f64);
+        let (second, value_ns) = (worst.at_ns as f64 / 1e9, worst.operation.length_ns() as f64);
         Some(Mark { second, value_ns, cause: causes.title(cause).into(), tip })
     };
     own.flat_map(|op| op.worst.iter().filter_map(mark).take(most)).collect()

@@ -13,7 +13,7 @@ pub enum ChartKind {
     Percentiles,
     LatencyMap,
     WorstPerSecond,
-    SlowLaps,
+    SlowOperations,
     Factors,
     Axis,
     Capacity,
@@ -27,7 +27,7 @@ const NAMES: [&str; 10] = [
     "percentiles",
     "latency-map",
     "worst-per-second",
-    "slow-laps",
+    "slow-operations",
     "factors",
     "axis",
     "capacity",
@@ -43,7 +43,7 @@ pub struct UnknownChart {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     pub kind: ChartKind,
-    /// Position of its panel, or none where it shows the whole run; of [`ChartKind::SlowLaps`]
+    /// Position of its panel, or none where it shows the whole run; of [`ChartKind::SlowOperations`]
     /// the position of its cell in [`Subject::stalls`].
     pub panel: Option<usize>,
     /// `percentiles`, or `percentiles-2` for the second panel: a file's stem.
@@ -58,7 +58,7 @@ impl ChartKind {
         ChartKind::Percentiles,
         ChartKind::LatencyMap,
         ChartKind::WorstPerSecond,
-        ChartKind::SlowLaps,
+        ChartKind::SlowOperations,
         ChartKind::Factors,
         ChartKind::Axis,
         ChartKind::Capacity,
@@ -81,7 +81,7 @@ impl ChartKind {
             ChartKind::LatencyMap => panels(&|p| latency_map::draw(subject, p, look)),
             ChartKind::WorstPerSecond => panels(&|p| timeline::draw(subject, p, look)),
             ChartKind::Capacity => panels(&|p| strip::capacity(subject, p, look, usize::MAX)),
-            ChartKind::SlowLaps => slow_laps(subject, look),
+            ChartKind::SlowOperations => slow_operations(subject, look),
             ChartKind::Factors => {
                 let all = subject.findings.factors.iter();
                 all.filter_map(|found| Some((None, factors::draw(found, look)?))).collect()
@@ -102,7 +102,7 @@ impl ChartKind {
     }
 }
 
-fn slow_laps(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
+fn slow_operations(subject: &Subject, look: Look) -> Vec<(Option<usize>, Scene)> {
     let tables = subject.stalls.iter().enumerate();
     let scenes = tables.flat_map(|(index, table)| {
         let drawn = stalls::timeline::draw(subject, table, look).into_iter();

@@ -71,7 +71,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
     Some(canvas.scene)
 }
 
-/// Second and largest lap of it in nanoseconds, over all finished trials of a cell.
+/// Second and largest operation of it in nanoseconds, over all finished trials of a cell.
 pub fn worst_of_seconds(subject: &Subject, cell: &CellId, metric: &Metric) -> Vec<(f64, f64)> {
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
     for (second, value) in subject.finished(cell).flat_map(|trial| trial_points(trial, metric)) {

@@ -152,7 +152,7 @@ fn doubts(cell: &PhaseCell) -> String {
 
 fn operations(subject: &Subject, row: &Row) -> Vec<Node> {
     let number = |head: &str| Column::new(head, Kind::Number);
-    let mut columns = vec![Column::new("operation", Kind::Word), number("laps")];
+    let mut columns = vec![Column::new("operation", Kind::Word), number("operations")];
     columns.extend(SHOWN.map(|q| number(&quantile_name(q))));
     columns.extend(["largest", "worst second"].map(number));
     let mut table = Table { columns, ..Table::default() };

@@ -28,8 +28,8 @@ pub fn first(page: &mut Page, subject: &Subject) {
 pub(crate) fn section(subject: &Subject) -> Node {
     let text = "Point at a chart for its values; a name in a legend hides its line; drag along a chart over time to \
                 zoom, in all of them.";
-    // Slow laps stand with their ledgers, and the slide is the top of the page.
-    let elsewhere = [ChartKind::SlowLaps, ChartKind::Slide];
+    // Slow operations stand with their ledgers, and the slide is the top of the page.
+    let elsewhere = [ChartKind::SlowOperations, ChartKind::Slide];
     let kinds = ChartKind::ALL.into_iter().filter(|kind| !elsewhere.contains(kind));
     let drawn: Vec<_> = kinds.flat_map(|kind| kind.draw(subject, Look::PAGE)).collect();
     let is_first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Axis);

@@ -183,7 +183,7 @@ fn trials(row: &Row) -> String {
     }
 }
 
-/// The loop with nothing to do: what the clock and the machine add to every lap; and the raw device.
+/// The loop with nothing to do: what the clock and the machine add to every operation; and the raw device.
 fn floors(subject: &Subject) -> Vec<Node> {
     let spread = |value: Spread| Cell::from(duration_text(value.median)).range(range_text(value));
     let mut table = Table::new([

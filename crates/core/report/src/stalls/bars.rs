@@ -1,9 +1,9 @@
-//! Every bar has the same length, as a picture of shares; how long the lap was stands left of it.
+//! Every bar has the same length, as a picture of shares; how long the operation was stands left of it.
 
-use pickfs_analysis::stalls::{OpTable, WorstLap};
+use pickfs_analysis::stalls::{OpTable, WorstOperation};
 use pickfs_record::{
     quantity::duration_text,
-    stall::{LapPart, PartKind},
+    stall::{OperationPart, PartKind},
 };
 
 use super::causes::Causes;
@@ -17,12 +17,12 @@ const ROW: f32 = 1.9;
 /// Parts that are narrower, in picture units, are not drawn.
 const NARROW: f32 = 0.2;
 
-pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Scene> {
-    let shown = &op.worst[..op.worst.len().min(laps)];
+pub fn draw(op: &OpTable, causes: &Causes, operations: usize, look: Look) -> Option<Scene> {
+    let shown = &op.worst[..op.worst.len().min(operations)];
     if shown.is_empty() {
         return None;
     }
-    let parts = shown.iter().flat_map(|worst| &worst.lap.parts);
+    let parts = shown.iter().flat_map(|worst| &worst.operation.parts);
     let frame = Frame {
         look: Look { plot: look.font * ROW * shown.len() as f32, ..look },
         title: format!("{}: the slowest operations, from start to end", op_name(&op.op)),
@@ -40,20 +40,20 @@ pub fn draw(op: &OpTable, causes: &Causes, laps: usize, look: Look) -> Option<Sc
     Some(canvas.scene)
 }
 
-fn name(worst: &WorstLap) -> String {
-    let length = duration_text(worst.lap.length_ns() as f64);
+fn name(worst: &WorstOperation) -> String {
+    let length = duration_text(worst.operation.length_ns() as f64);
     match worst.trial {
         0 => length,
         trial => format!("{length}, trial {trial}"),
     }
 }
 
-fn bar(canvas: &mut Canvas, row: usize, worst: &WorstLap, causes: &Causes) {
+fn bar(canvas: &mut Canvas, row: usize, worst: &WorstOperation, causes: &Causes) {
     let font = canvas.font;
-    let total_ns: u64 = worst.lap.parts.iter().map(|part| part.length_ns).sum();
+    let total_ns: u64 = worst.operation.parts.iter().map(|part| part.length_ns).sum();
     let y = canvas.top + font * ROW * row as f32 + font * 0.35;
     let mut passed_ns = 0;
-    for part in &worst.lap.parts {
+    for part in &worst.operation.parts {
         let share = |ns: u64| 100.0 * ns as f64 / total_ns.max(1) as f64;
         let (from, to) = (share(passed_ns), share(passed_ns + part.length_ns));
         passed_ns += part.length_ns;
@@ -74,7 +74,7 @@ fn bar(canvas: &mut Canvas, row: usize, worst: &WorstLap, causes: &Causes) {
     }
 }
 
-fn tip(part: &LapPart, causes: &Causes) -> String {
+fn tip(part: &OperationPart, causes: &Causes) -> String {
     let by = if part.who.is_empty() { String::new() } else { format!(", by {}", part.who) };
     format!("{} {}{by}", duration_text(part.length_ns as f64), causes.title(&part.cause))
 }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use pickfs_analysis::stalls::{StallTable, WorstLap};
-use pickfs_record::{quantity::duration_text, stall::OpenLap};
+use pickfs_analysis::stalls::{StallTable, WorstOperation};
+use pickfs_record::{quantity::duration_text, stall::OpenOperation};
 
 use crate::{chart::Slot, wording::percent};
 
@@ -58,19 +58,19 @@ impl Causes {
     }
 }
 
-/// The cause that most of a lap's time went into, and `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock`.
-pub fn told<'w>(worst: &'w WorstLap, causes: &Causes) -> Option<(&'w str, String)> {
-    let (cause, part_ns) = leading(&worst.lap)?;
-    let length_ns = worst.lap.length_ns();
+/// The cause that most of an operation's time went into, and `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock`.
+pub fn told<'w>(worst: &'w WorstOperation, causes: &Causes) -> Option<(&'w str, String)> {
+    let (cause, part_ns) = leading(&worst.operation)?;
+    let length_ns = worst.operation.length_ns();
     let share = percent(part_ns as f64 / length_ns.max(1) as f64);
     let (length, at_s) = (duration_text(length_ns as f64), worst.at_ns as f64 / 1e9);
     let title = causes.title(cause);
     Some((cause, format!("{length} at {at_s:.3} s of trial {}: {share} % {title}", worst.trial)))
 }
 
-fn leading(lap: &OpenLap) -> Option<(&str, u64)> {
+fn leading(operation: &OpenOperation) -> Option<(&str, u64)> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for part in &lap.parts {
+    for part in &operation.parts {
         *sums.entry(&part.cause).or_default() += part.length_ns;
     }
     sums.into_iter().max_by_key(|(_, length_ns)| *length_ns)
@@ -79,7 +79,7 @@ fn leading(lap: &OpenLap) -> Option<(&str, u64)> {
 #[cfg(test)]
 mod tests {
     use pickfs_analysis::stalls::{CauseLine, OpTable};
-    use pickfs_record::stall::{CauseRow, CauseWords, LapPart};
+    use pickfs_record::stall::{CauseRow, CauseWords, OperationPart};
 
     use super::*;
 
@@ -116,14 +116,14 @@ mod tests {
 
     #[test]
     fn parts_of_one_cause_are_added_before_one_leads() {
-        let part = |cause: &str, length_ns| LapPart {
+        let part = |cause: &str, length_ns| OperationPart {
             cause: cause.into(),
             length_ns,
-            ..LapPart::default()
+            ..OperationPart::default()
         };
         let parts = vec![part("a", 4), part("b", 5), part("a", 3)];
-        let lap = OpenLap { parts, ..OpenLap::default() };
-        assert_eq!(leading(&lap), Some(("a", 7)));
-        assert_eq!(leading(&OpenLap::default()), None);
+        let operation = OpenOperation { parts, ..OpenOperation::default() };
+        assert_eq!(leading(&operation), Some(("a", 7)));
+        assert_eq!(leading(&OpenOperation::default()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Sums over the trials of a cell; `share` is of the time of the operation's slow laps. The stacks
+//! Sums over the trials of a cell; `share` is of the time of the operation's slow operations. The stacks
 //! are those of the longest wait for the cause, innermost frame first. By trial they are in the
 //! run file's table `stall_cause`.
 
@@ -17,7 +17,7 @@ const HEADER: [&str; 16] = [
     "cause",
     "title",
     "who",
-    "laps",
+    "operations",
     "times",
     "total_ns",
     "share",
@@ -48,7 +48,7 @@ pub fn stalls_csv(subject: &Subject) -> Result<String, csv::Error> {
                         line.words.cause.clone(),
                         line.words.title.clone(),
                         row.who.clone(),
-                        row.laps.to_string(),
+                        row.operations.to_string(),
                         row.times.to_string(),
                         row.total_ns.to_string(),
                         format!("{:.6}", row.total_ns as f64 / slow_ns),

@@ -1,10 +1,10 @@
-//! Why laps were slow: the ledger of causes, the slowest laps opened, and what to change.
+//! Why operations were slow: the ledger of causes, the slowest operations opened, and what to change.
 
-use pickfs_analysis::stalls::{CauseLine, OpTable, StallTable, WorstLap};
+use pickfs_analysis::stalls::{CauseLine, OpTable, StallTable, WorstOperation};
 use pickfs_record::{
     CellId,
     quantity::{duration_text, grouped},
-    stall::{CauseRow, LapPart, PartKind, StallRecord},
+    stall::{CauseRow, OperationPart, PartKind, StallRecord},
 };
 
 use super::{bars, causes::Causes, words};
@@ -21,20 +21,20 @@ const SHARE_MIN: f64 = 0.005;
 const HOLDERS: usize = 3;
 /// Cells that are open when the page opens.
 const OPEN: usize = 4;
-/// Laps that are drawn as bars.
+/// Operations that are drawn as bars.
 const BARS: usize = 8;
-/// Laps of a page that can be opened.
+/// Operations of a page that can be opened.
 const OPENED: usize = 5;
-/// What else went on during a lap: lines at most.
+/// What else went on during an operation: lines at most.
 const NOTES: usize = 8;
-/// Parts of a lap that have a row; the shortest others share one.
+/// Parts of an operation that have a row; the shortest others share one.
 const PARTS: usize = 12;
 
 /// How much a screen shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StallScreen {
-    /// Laps that are opened for each operation.
-    pub laps: usize,
+    /// Operations that are opened for each operation.
+    pub operations: usize,
     /// Whether stacks are shown.
     pub stacks: bool,
 }
@@ -47,8 +47,8 @@ pub fn stalls_document(tables: &[StallTable], screen: &StallScreen) -> Document 
         nodes.push(Node::Heading(2, table.subject.as_str().into()));
         for op in &table.ops {
             nodes.extend(ledger(table, op, &causes, screen.stacks));
-            let worst = op.worst.iter().take(screen.laps);
-            nodes.extend(worst.map(|worst| lap(worst, None, &causes, true)));
+            let worst = op.worst.iter().take(screen.operations);
+            nodes.extend(worst.map(|worst| operation(worst, None, &causes, true)));
         }
         nodes.extend(seen(table));
     }
@@ -67,7 +67,7 @@ pub(crate) fn section(subject: &Subject) -> Option<Node> {
     let mut nodes = vec![Node::Note(text.into())];
     nodes.extend(advice(words::advice(&subject.stalls, words::MANY)));
     let causes = Causes::of(&subject.stalls);
-    let charts = ChartKind::SlowLaps.draw(subject, Look::PAGE);
+    let charts = ChartKind::SlowOperations.draw(subject, Look::PAGE);
     let mut tables: Vec<_> = subject.stalls.iter().enumerate().collect();
     tables.sort_by_key(|(_, table)| std::cmp::Reverse(slow_ns(table)));
     for (place, (index, table)) in tables.into_iter().enumerate() {
@@ -88,7 +88,7 @@ pub(crate) fn section(subject: &Subject) -> Option<Node> {
     (!subject.stalls.is_empty()).then_some(Node::Section("slow", title, nodes))
 }
 
-/// The time of all slow laps of a cell.
+/// The time of all slow operations of a cell.
 fn slow_ns(table: &StallTable) -> u64 {
     table.ops.iter().map(|op| op.sums.total_ns).sum()
 }
@@ -218,7 +218,7 @@ pub(crate) fn beside(subject: &Subject, cell: &CellId, op: &str) -> Option<Vec<N
     Some(nodes)
 }
 
-/// The slowest laps of a cell: as bars, and each opened to its parts with both kernel stacks.
+/// The slowest operations of a cell: as bars, and each opened to its parts with both kernel stacks.
 pub(crate) fn slowest(subject: &Subject, cell: &CellId) -> Vec<Node> {
     let Some(table) = table_of(subject, cell) else { return Vec::new() };
     let causes = Causes::of(&subject.stalls);
@@ -229,7 +229,7 @@ pub(crate) fn slowest(subject: &Subject, cell: &CellId) -> Vec<Node> {
         for worst in op.worst.iter().take(OPENED) {
             let trial = subject.run.trials.iter().find(|trial| trial.number == worst.trial);
             let record = trial.and_then(|trial| trial.stalls.as_ref());
-            nodes.extend(record.map(|record| lap(worst, Some(record), &causes, false)));
+            nodes.extend(record.map(|record| operation(worst, Some(record), &causes, false)));
         }
     }
     nodes
@@ -239,7 +239,12 @@ fn table_of<'a>(subject: &'a Subject, cell: &CellId) -> Option<&'a StallTable> {
     subject.stalls.iter().find(|table| table.cell.as_ref() == Some(cell))
 }
 
-fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open: bool) -> Node {
+fn operation(
+    worst: &WorstOperation,
+    record: Option<&StallRecord>,
+    causes: &Causes,
+    is_open: bool,
+) -> Node {
     let word = Kind::Word;
     let mut table = Table::new([
         ("after", Kind::Number),
@@ -253,7 +258,7 @@ fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open:
         let stack = |name| Column { priority: 1, ..Column::new(name, Kind::Stack) };
         table.columns.extend(["asleep in", "woken from"].map(stack));
     }
-    let parts = &worst.lap.parts;
+    let parts = &worst.operation.parts;
     let shortest_ns = shortest_shown(parts);
     let (mut after_ns, mut left) = (0, (0u64, 0u64));
     for part in parts {
@@ -269,7 +274,7 @@ fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open:
         table.notes.push(format!("And {} shorter parts, {length}.", left.0).into());
     }
     let mut nodes = vec![Node::Table(table)];
-    let meanwhile = words::meanwhile(&worst.lap, NOTES);
+    let meanwhile = words::meanwhile(&worst.operation, NOTES);
     if !meanwhile.is_empty() {
         nodes.push(Node::Paragraph("Meanwhile, on the whole machine:".into()));
         nodes.push(list(meanwhile));
@@ -278,10 +283,10 @@ fn lap(worst: &WorstLap, record: Option<&StallRecord>, causes: &Causes, is_open:
 }
 
 /// `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock, by reader`.
-fn title(worst: &WorstLap, causes: &Causes) -> String {
-    let lap = &worst.lap;
-    let length_ns = lap.length_ns();
-    let (cause, who, part_ns) = lap.leading().unwrap_or(("", "", 0));
+fn title(worst: &WorstOperation, causes: &Causes) -> String {
+    let operation = &worst.operation;
+    let length_ns = operation.length_ns();
+    let (cause, who, part_ns) = operation.leading().unwrap_or(("", "", 0));
     let by = if who.is_empty() { String::new() } else { format!(", by {who}") };
     let trial = match worst.trial {
         0 => String::new(),
@@ -297,14 +302,14 @@ fn title(worst: &WorstLap, causes: &Causes) -> String {
 }
 
 /// The length of the last part that has a row, when the longest ones have.
-fn shortest_shown(parts: &[LapPart]) -> u64 {
+fn shortest_shown(parts: &[OperationPart]) -> u64 {
     let mut lengths_ns: Vec<u64> = parts.iter().map(|part| part.length_ns).collect();
     lengths_ns.sort_unstable_by_key(|length_ns| std::cmp::Reverse(*length_ns));
     lengths_ns.get(PARTS - 1).copied().unwrap_or(0)
 }
 
 fn part_cells(
-    part: &LapPart,
+    part: &OperationPart,
     after_ns: u64,
     record: Option<&StallRecord>,
     causes: &Causes,
@@ -335,8 +340,8 @@ mod tests {
 
     #[test]
     fn the_twelve_longest_parts_have_rows() {
-        let part = |length_ns| LapPart { length_ns, ..LapPart::default() };
-        let many: Vec<LapPart> = (1..=20).map(part).collect();
+        let part = |length_ns| OperationPart { length_ns, ..OperationPart::default() };
+        let many: Vec<OperationPart> = (1..=20).map(part).collect();
         assert_eq!(shortest_shown(&many), 9);
         assert_eq!(shortest_shown(&many[..3]), 0);
     }

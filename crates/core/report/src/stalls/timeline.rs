@@ -1,7 +1,7 @@
-//! The grey line is the worst lap of every second, over all trials of the cell: a peak without a
-//! marker is a lap that was not opened.
+//! The grey line is the worst operation of every second, over all trials of the cell: a peak without a
+//! marker is an operation that was not opened.
 
-use pickfs_analysis::stalls::{OpTable, StallTable, WorstLap};
+use pickfs_analysis::stalls::{OpTable, StallTable, WorstOperation};
 use pickfs_record::{
     plan::{Metric, Statistic, View},
     quantity::{duration_text, grouped},
@@ -18,13 +18,13 @@ use crate::{
 };
 
 const OPS: usize = 2;
-const LAPS: usize = 160;
+const OPERATIONS: usize = 160;
 const WORST: &str = "worst of every second";
 
 pub fn draw(subject: &Subject, table: &StallTable, look: Look) -> Vec<Scene> {
     let causes = Causes::of(&subject.stalls);
-    let with_laps = table.ops.iter().filter(|op| is_many(op) && !op.worst.is_empty());
-    with_laps.take(OPS).map(|op| picture(subject, table, op, &causes, look)).collect()
+    let with_operations = table.ops.iter().filter(|op| is_many(op) && !op.worst.is_empty());
+    with_operations.take(OPS).map(|op| picture(subject, table, op, &causes, look)).collect()
 }
 
 fn picture(
@@ -34,13 +34,16 @@ fn picture(
     causes: &Causes,
     look: Look,
 ) -> Scene {
-    let laps: Vec<&WorstLap> = op.worst.iter().take(LAPS).collect();
+    let operations: Vec<&WorstOperation> = op.worst.iter().take(OPERATIONS).collect();
     let line = line(subject, table, op);
-    let seconds = laps.iter().map(|worst| worst.at_ns as f64 / 1e9).chain(line.iter().map(|p| p.0));
+    let seconds =
+        operations.iter().map(|worst| worst.at_ns as f64 / 1e9).chain(line.iter().map(|p| p.0));
     let end = seconds.fold(1.0, f64::max);
-    let values =
-        laps.iter().map(|worst| worst.lap.length_ns() as f64).chain(line.iter().map(|p| p.1));
-    let leaders = laps.iter().filter_map(|worst| Some(told(worst, causes)?.0));
+    let values = operations
+        .iter()
+        .map(|worst| worst.operation.length_ns() as f64)
+        .chain(line.iter().map(|p| p.1));
+    let leaders = operations.iter().filter_map(|worst| Some(told(worst, causes)?.0));
     let mut legend = causes.legend(leaders);
     if !line.is_empty() {
         legend.push((WORST.into(), Slot::Floor(1)));
@@ -48,7 +51,7 @@ fn picture(
     let frame = Frame {
         look,
         title: format!("Why {} was slow · {}", op_name(&op.op), table.subject),
-        hint: hint(table, op, laps.len()),
+        hint: hint(table, op, operations.len()),
         x: Axis::span(Unit::Seconds, 0.0, end),
         y: Axis::log(Unit::Nanoseconds, values.filter(|value| *value > 0.0)),
         x_title: "second of the trial (s)".into(),
@@ -61,18 +64,18 @@ fn picture(
         let slot = Slot::Floor(1);
         canvas.line(WORST, slot, slot.dash(), &line);
     }
-    for worst in laps {
+    for worst in operations {
         let Some((cause, tip)) = told(worst, causes) else { continue };
-        let at = (worst.at_ns as f64 / 1e9, worst.lap.length_ns() as f64);
+        let at = (worst.at_ns as f64 / 1e9, worst.operation.length_ns() as f64);
         canvas.marker(causes.series(cause), causes.slot(cause), at, false, tip);
     }
     canvas.scene
 }
 
 fn hint(table: &StallTable, op: &OpTable, shown: usize) -> String {
-    let which = match op.sums.laps > shown as u64 {
-        true => format!("The {} slowest of {}", shown, grouped(op.sums.laps as i64)),
-        false => format!("All {}", grouped(op.sums.laps as i64)),
+    let which = match op.sums.operations > shown as u64 {
+        true => format!("The {} slowest of {}", shown, grouped(op.sums.operations as i64)),
+        false => format!("All {}", grouped(op.sums.operations as i64)),
     };
     format!(
         "{which} operations above {}, all trials over each other; colour and marker name the cause of \

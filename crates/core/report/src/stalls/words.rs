@@ -1,7 +1,7 @@
 use pickfs_analysis::stalls::{OpTable, StallTable};
 use pickfs_record::{
     quantity::{duration_text, grouped},
-    stall::{OpenLap, ProbeTier},
+    stall::{OpenOperation, ProbeTier},
 };
 
 use super::causes::Causes;
@@ -14,18 +14,18 @@ use crate::{
 const NAMED: f64 = 0.1;
 const SENTENCES: usize = 3;
 const SAMPLES: usize = 5;
-/// Slow laps from which on an operation gets a picture, a table and advice.
+/// Slow operations from which on an operation gets a picture, a table and advice.
 pub const MANY: u64 = 10;
 
 pub fn about(table: &StallTable, op: &OpTable) -> String {
-    let of_all = match op.laps_all {
+    let of_all = match op.operations_all {
         0 => String::new(),
         all => format!(" of {}", grouped(all as i64)),
     };
     format!(
         "{}: {}{of_all} operations took longer than {}, {} in all",
         op_name(&op.op),
-        grouped(op.sums.laps as i64),
+        grouped(op.sums.operations as i64),
         duration_text(table.above_ns as f64),
         duration_text(op.sums.total_ns as f64)
     )
@@ -42,10 +42,10 @@ pub fn shares(op: &OpTable) -> String {
 }
 
 pub fn is_many(op: &OpTable) -> bool {
-    op.sums.laps >= MANY
+    op.sums.operations >= MANY
 }
 
-/// One sentence for each cell with many slow laps, those with the most slow time first: about the
+/// One sentence for each cell with many slow operations, those with the most slow time first: about the
 /// operation that the plan compares, or else the one with the most slow time.
 pub fn headlines(subject: &Subject) -> Vec<String> {
     let compared = subject.run.plan.design.primary.first().map(|metric| metric.op.as_str());
@@ -67,7 +67,7 @@ fn sentence(table: &StallTable, op: &OpTable) -> String {
     format!(
         "{}: {} operations above {}: {}.",
         op_name(&op.op),
-        grouped(op.sums.laps as i64),
+        grouped(op.sums.operations as i64),
         duration_text(table.above_ns as f64),
         shares(op)
     )
@@ -89,8 +89,8 @@ pub fn counted(table: &StallTable) -> String {
     let mut words = vec![format!("{} events", grouped(counts.events as i64))];
     let told = [
         (counts.events_lost, "events lost"),
-        (counts.laps_missed, "slow operations not joined"),
-        (counts.laps_unwatched, "slow operations of threads that were not watched yet"),
+        (counts.operations_missed, "slow operations not joined"),
+        (counts.operations_unwatched, "slow operations of threads that were not watched yet"),
         (counts.samples, "samples in slow operations"),
         (counts.context_events, "context events"),
         (counts.context_lost, "context events lost"),
@@ -123,8 +123,8 @@ pub fn samples(op: &OpTable) -> Option<String> {
 }
 
 /// `ext4 journal commit of 7:0 by jbd2/loop0-8: 3.10 ms of it`; the longest of them.
-pub fn meanwhile(lap: &OpenLap, notes: usize) -> Vec<String> {
-    let each = lap.context.iter().take(notes).map(|note| {
+pub fn meanwhile(operation: &OpenOperation, notes: usize) -> Vec<String> {
+    let each = operation.context.iter().take(notes).map(|note| {
         let of =
             if note.device.is_empty() { String::new() } else { format!(" of {}", note.device) };
         let by = if note.who.is_empty() { String::new() } else { format!(" by {}", note.who) };
@@ -138,11 +138,11 @@ pub fn meanwhile(lap: &OpenLap, notes: usize) -> Vec<String> {
     each.collect()
 }
 
-/// What to do about the causes that matter, once for each cause of the run: of operations with so many slow laps.
-pub fn advice(tables: &[StallTable], laps_min: u64) -> Vec<(String, String)> {
+/// What to do about the causes that matter, once for each cause of the run: of operations with so many slow operations.
+pub fn advice(tables: &[StallTable], operations_min: u64) -> Vec<(String, String)> {
     let causes = Causes::of(tables);
     let ops = tables.iter().flat_map(|table| &table.ops);
-    let many = ops.filter(|op| op.sums.laps >= laps_min);
+    let many = ops.filter(|op| op.sums.operations >= operations_min);
     let lines = many.flat_map(|op| &op.causes);
     let mut found: Vec<(String, String)> = Vec::new();
     for line in lines.filter(|line| line.share >= NAMED && !line.words.advice.is_empty()) {

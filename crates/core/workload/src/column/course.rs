@@ -14,7 +14,7 @@ use super::{
     derived::add_durable,
     files::{Files, Of},
     get::{get, read1},
-    lane::{Lane, keeping, laps},
+    lane::{Lane, keeping, operations},
     layout::{Attribute, Layout, wrong},
     lock::enter,
     params::{Settings, Suite},
@@ -233,7 +233,7 @@ fn calls<T>(
 ) -> Result<bool, Fault> {
     let count = lane.sizes.meta_calls;
     lane.row_if_possible(phase, |bench| {
-        laps(bench, 0..count, |_| call())?;
+        operations(bench, 0..count, |_| call())?;
         Ok(Done::work(count as f64))
     })
 }

@@ -41,8 +41,8 @@ pub(super) struct Counted {
     pub(super) is_whole: bool,
 }
 
-/// One lap for each input. What a call gives is dropped within its lap.
-pub(super) fn laps<I, T>(
+/// One operation for each input. What a call gives is dropped within its operation.
+pub(super) fn operations<I, T>(
     bench: &mut PhaseBench,
     inputs: impl Iterator<Item = I>,
     mut call: impl FnMut(I) -> Result<T, Fault>,
@@ -51,14 +51,14 @@ pub(super) fn laps<I, T>(
         let start_ns = bench.now_ns();
         drop(call(input)?);
         let end_ns = bench.now_ns();
-        bench.lap(0, start_ns, end_ns, 0);
+        bench.record(0, start_ns, end_ns, 0);
     }
     Ok(())
 }
 
-/// Keeps laps (begin, end, offset).
+/// Keeps operations (begin, end, offset).
 pub(super) fn keeping(bench: &mut PhaseBench) -> impl FnMut(u64, u64, u64) + use<'_> {
-    |start_ns, end_ns, offset_bytes| bench.lap(0, start_ns, end_ns, offset_bytes)
+    |start_ns, end_ns, offset_bytes| bench.record(0, start_ns, end_ns, offset_bytes)
 }
 
 impl Lane {

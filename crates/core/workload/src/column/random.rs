@@ -99,11 +99,11 @@ impl Blocks {
         Ok(files)
     }
 
-    /// Gives the sum of what was read; each block is a lap (begin, end, offset).
+    /// Gives the sum of what was read; each block is an operation (begin, end, offset).
     pub fn read(
         &self,
         files: &OpenFiles,
-        lap: &mut impl FnMut(u64, u64, u64),
+        operation: &mut impl FnMut(u64, u64, u64),
     ) -> Result<u64, Fault> {
         let mut block = vec![0u64; self.block_elements];
         let mut indexes = vec![0u64; self.block_elements];
@@ -111,7 +111,7 @@ impl Blocks {
         for place in &self.places {
             let start_ns = MonotonicClock.now_ns();
             self.one(files, place, &mut indexes, &mut block)?;
-            lap(start_ns, MonotonicClock.now_ns(), LAYOUT.file_bytes(place.first));
+            operation(start_ns, MonotonicClock.now_ns(), LAYOUT.file_bytes(place.first));
             sum = folded(sum, &block);
         }
         Ok(sum)

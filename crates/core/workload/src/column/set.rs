@@ -58,19 +58,19 @@ impl Setting {
         Ok(Setting { path, under, file, chunk_bytes, written_bytes: 0 })
     }
 
-    /// Writes header and first data with one call, then the rest: one lap (begin, end, offset) for each call.
+    /// Writes header and first data with one call, then the rest: one operation (begin, end, offset) for each call.
     pub fn write(
         &mut self,
         header: &[u8],
         data: &[u8],
-        lap: &mut impl FnMut(u64, u64, u64),
+        operation: &mut impl FnMut(u64, u64, u64),
     ) -> Result<(), Fault> {
         let room = self.room().saturating_sub(header.len());
         let (first, mut rest) = data.split_at(room.min(data.len()));
-        self.call(header, first, lap)?;
+        self.call(header, first, operation)?;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.room().min(rest.len()));
-            self.call(&[], now, lap)?;
+            self.call(&[], now, operation)?;
             rest = later;
         }
         Ok(())
@@ -92,11 +92,11 @@ impl Setting {
         &mut self,
         header: &[u8],
         data: &[u8],
-        lap: &mut impl FnMut(u64, u64, u64),
+        operation: &mut impl FnMut(u64, u64, u64),
     ) -> Result<(), Fault> {
         let start_ns = MonotonicClock.now_ns();
         write_both(&mut self.file, header, data).map_err(Fault::io("write", &self.under))?;
-        lap(start_ns, MonotonicClock.now_ns(), self.written_bytes);
+        operation(start_ns, MonotonicClock.now_ns(), self.written_bytes);
         self.written_bytes += (header.len() + data.len()) as u64;
         Ok(())
     }
@@ -107,14 +107,14 @@ pub fn set(
     header: &[u8],
     data: &[u8],
     how: SetHow,
-    lap: &mut impl FnMut(u64, u64, u64),
+    operation: &mut impl FnMut(u64, u64, u64),
 ) -> Result<u64, Fault> {
     let mut setting = Setting::begin(path, how, (header.len() + data.len()) as u64)?;
-    setting.write(header, data, lap)?;
+    setting.write(header, data, operation)?;
     setting.finish()
 }
 
-/// For laps that nobody keeps.
+/// For operations that nobody keeps.
 pub fn unkept(_start_ns: u64, _end_ns: u64, _offset_bytes: u64) {}
 
 /// The name of a replacement until it is renamed.
@@ -166,8 +166,8 @@ mod tests {
         for (header, calls) in [(&header[..8], 3), (&header, 4)] {
             let mut offsets = Vec::new();
             let _ = fs::remove_file(&path);
-            let mut lap = |_, _, offset_bytes| offsets.push(offset_bytes);
-            let bytes = set(&path, header, &data, SetHow::chunks(4096), &mut lap).unwrap();
+            let mut operation = |_, _, offset_bytes| offsets.push(offset_bytes);
+            let bytes = set(&path, header, &data, SetHow::chunks(4096), &mut operation).unwrap();
             assert_eq!(
                 (bytes, offsets),
                 (10_000 + header.len() as u64, { (0..calls).map(|call| 4096 * call).collect() })

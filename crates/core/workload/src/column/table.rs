@@ -43,13 +43,13 @@ pub struct Rewritten {
 }
 
 impl Table {
-    /// Each write call is a lap (begin, end, offset).
-    pub fn sort(&self, lap: &mut impl FnMut(u64, u64, u64)) -> Result<Rewritten, Fault> {
+    /// Each write call is an operation (begin, end, offset).
+    pub fn sort(&self, operation: &mut impl FnMut(u64, u64, u64)) -> Result<Rewritten, Fault> {
         let (ranks, runs) = self.read_symbols()?;
         let grade = ranks.grade();
-        let written = self.write_runs(&ranks, &runs, lap)?;
+        let written = self.write_runs(&ranks, &runs, operation)?;
         drop((ranks, runs));
-        let gathered = self.write_gathered(&grade, lap)?;
+        let gathered = self.write_gathered(&grade, operation)?;
         Ok(Rewritten { rows: grade.len() as u64, written_bytes: written + gathered })
     }
 
@@ -82,7 +82,7 @@ impl Table {
         &self,
         ranks: &Ranks,
         runs: &[Vec<u8>],
-        lap: &mut impl FnMut(u64, u64, u64),
+        operation: &mut impl FnMut(u64, u64, u64),
     ) -> Result<u64, Fault> {
         let (rows, counts) = (ranks.rows(), ranks.counts());
         let mut bytes = self.layout.header(Attribute::Sorted, rows);
@@ -93,18 +93,18 @@ impl Table {
             bytes.extend(symbol.repeat(count as usize));
             if bytes.len() >= chunk_bytes {
                 let whole = bytes.len() - bytes.len() % chunk_bytes;
-                setting.write(&[], &bytes[..whole], lap)?;
+                setting.write(&[], &bytes[..whole], operation)?;
                 bytes.drain(..whole);
             }
         }
-        setting.write(&[], &bytes, lap)?;
+        setting.write(&[], &bytes, operation)?;
         setting.finish()
     }
 
     fn write_gathered(
         &self,
         grade: &[u32],
-        lap: &mut impl FnMut(u64, u64, u64),
+        operation: &mut impl FnMut(u64, u64, u64),
     ) -> Result<u64, Fault> {
         let column = get(&self.floats, Layout::Floats)?;
         if column.count() != grade.len() {
@@ -122,13 +122,16 @@ impl Table {
                 column.gather(rows.iter().copied(), into)
             });
             gathers.into_iter().collect::<Result<(), _>>().map_err(map_fault)?;
-            setting.write(&header, bytes_of(into), lap)?;
+            setting.write(&header, bytes_of(into), operation)?;
             header.clear();
         }
         setting.finish()
     }
 
-    pub fn add_parted(&self, lap: &mut impl FnMut(u64, u64, u64)) -> Result<Rewritten, Fault> {
+    pub fn add_parted(
+        &self,
+        operation: &mut impl FnMut(u64, u64, u64),
+    ) -> Result<Rewritten, Fault> {
         let file = read1(&self.symbols)?;
         let body = body(&self.symbols, self.layout, &file)?;
         let rows = match self.layout {
@@ -139,7 +142,7 @@ impl Table {
         };
         let rows = rows.map_err(|error| wrong(&self.symbols, error))?;
         let header = self.layout.header(Attribute::Parted, rows);
-        let written_bytes = set(&self.symbols, &header, body, self.set, lap)?;
+        let written_bytes = set(&self.symbols, &header, body, self.set, operation)?;
         Ok(Rewritten { rows, written_bytes })
     }
 }

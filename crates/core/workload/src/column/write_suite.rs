@@ -13,7 +13,7 @@ use super::{
     check::{Replaced, compare},
     files::{COLUMNS, Column, Of, Replace},
     get::replace,
-    lane::{Lane, keeping, laps},
+    lane::{Lane, keeping, operations},
     layout::{Attribute, Layout},
     rows::{APPENDS_ALONE, APPENDS_TO_TABLE},
     set::set,
@@ -74,7 +74,7 @@ fn append<'a>(
     let all = count * paths.len() as u64;
     lane.row(phase, |bench| {
         let appends = (0..all).map(|append| (&paths[(append / count) as usize], data(append)));
-        laps(bench, appends, |(path, data)| match &mut handle {
+        operations(bench, appends, |(path, data)| match &mut handle {
             Some(handle) => handle.append(data),
             None => open_append(path, layout, data, elements, chunk),
         })?;
@@ -162,7 +162,7 @@ fn replace_row(
 ) -> Result<bool, Fault> {
     let limits = WritebackPages::now();
     let is_done = lane.row_if_possible(row.phase, |bench| {
-        laps(bench, 0..repeats, |_| replace(path, layout, indexes, row.value))?;
+        operations(bench, 0..repeats, |_| replace(path, layout, indexes, row.value))?;
         Ok(Done::bytes(8 * indexes.len() as u64 * repeats))
     })?;
     lane.keep_limits(&limits.unwrap_or_default(), bytes);

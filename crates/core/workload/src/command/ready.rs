@@ -112,7 +112,7 @@ impl Ready {
         let measured_ns = sum(|ran| ran.wall_ns);
         LoadRecord {
             achieved_per_s: self.runs.len() as f64 * 1e9 / measured_ns.max(1) as f64,
-            turns: self.runs.len() as u64,
+            arrivals: self.runs.len() as u64,
             measured_ns,
             began_ns: self.runs.first().map_or(0, |ran| ran.began_ns),
             cpu_user_ns: sum(|ran| ran.ended.user_ns),

@@ -11,7 +11,7 @@ const STEPS_MAX: usize = 8;
 
 pub(super) struct Watch<'a> {
     bench: &'a mut ThreadBench,
-    /// Where the phase lists a kind; laps of another one are not kept.
+    /// Where the phase lists a kind; operations of another one are not kept.
     places: [Option<usize>; Kind::COUNT],
     steps: [(Kind, u64, u64); STEPS_MAX],
     count: usize,
@@ -67,7 +67,7 @@ impl<'a> Watch<'a> {
     pub(super) fn aside(&mut self, offset_bytes: u64) -> Result<(), Fault> {
         for (kind, start_ns, end_ns) in &self.steps[..self.count] {
             if let Some(place) = self.places[*kind as usize] {
-                self.bench.lap(place, *start_ns, *end_ns, offset_bytes);
+                self.bench.record(place, *start_ns, *end_ns, offset_bytes);
             }
         }
         (self.count, self.length_ns) = (0, 0);

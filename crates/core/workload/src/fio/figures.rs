@@ -162,9 +162,9 @@ mod tests {
         assert_eq!(plain.figures["a read IOPS"], 10.5);
         let names: Vec<&str> = plain.ops.iter().map(|op| op.op.as_str()).collect();
         assert_eq!(names, ["a read", "a sync"]);
-        let laps = &plain.ops[0].service;
-        assert_eq!((laps.quantile(0.5).unwrap().value_ns, laps.max_ns), (20, 41));
-        assert_eq!(laps.quantile(0.99).unwrap().value_ns, 40);
+        let operations = &plain.ops[0].service;
+        assert_eq!((operations.quantile(0.5).unwrap().value_ns, operations.max_ns), (20, 41));
+        assert_eq!(operations.quantile(0.99).unwrap().value_ns, 40);
         assert_eq!(plain.ops[1].service.count, 3);
     }
 

@@ -55,7 +55,7 @@ impl Ready {
         let measured_ns = figures.runtime_ms * 1_000_000;
         let load = LoadRecord {
             achieved_per_s: figures.calls as f64 * 1e9 / measured_ns.max(1) as f64,
-            turns: figures.calls,
+            arrivals: figures.calls,
             measured_ns,
             began_ns: ran.began_ns,
             cpu_user_ns: ran.ended.user_ns,
@@ -78,7 +78,7 @@ impl Prepared for Ready {
         let ran = ran?;
         ran.succeeded("fio")?;
         let measured = self.measured(&ran)?;
-        self.calls = measured.load.turns;
+        self.calls = measured.load.arrivals;
         Ok(measured)
     }
 

@@ -1,4 +1,4 @@
-//! Each of the three is a lap of its own; append and durable also have a response time, which holds
+//! Each of the three is an operation of its own; append and durable also have a response time, which holds
 //! all that the record waited for.
 
 use std::{path::Path, sync::Arc};
@@ -8,7 +8,7 @@ use pickfs_record::Clock;
 
 use crate::{
     bench::Bench,
-    drive::{Turn, Work},
+    drive::{Arrived, Work},
     fault::Fault,
     journal::{
         content::Content,
@@ -64,10 +64,10 @@ pub struct Appending {
     is_write_through: bool,
     is_ready: bool,
     next_sequence: u64,
-    /// Turns whose record is encoded and not written; empty unless `batch` is above 1.
-    unwritten: Vec<Turn>,
-    /// Turns whose record is written and not synced.
-    unsynced: Vec<(Turn, u64)>,
+    /// Arrivals whose record is encoded and not written; empty unless `batch` is above 1.
+    unwritten: Vec<Arrived>,
+    /// Arrivals whose record is written and not synced.
+    unsynced: Vec<(Arrived, u64)>,
     ops: OpPlaces,
     stamper: Option<Stamper>,
     slowdown: f64,
@@ -129,7 +129,7 @@ impl Appending {
         let start_ns = clock.now_ns();
         self.journal.roll()?;
         let end_ns = clock.now_ns();
-        bench.lap_alone(self.ops.roll, start_ns, end_ns, 0);
+        bench.operation_alone(self.ops.roll, start_ns, end_ns, 0);
         self.done.rolls += 1;
         self.note_file();
         Ok(end_ns)
@@ -151,28 +151,33 @@ impl Appending {
         }
         let file_index = self.files.last().map_or(0, |file| file.0);
         let (start_ns, end_ns) = stamper.stamp(clock, file_index)?;
-        bench.lap_alone(self.ops.rewrite, start_ns, end_ns, 0);
+        bench.operation_alone(self.ops.rewrite, start_ns, end_ns, 0);
         self.done.rewrites += 1;
         Ok(end_ns)
     }
 
     #[inline]
-    fn write<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
-        let mut start_ns = turn.start_ns;
+    fn write<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
+        let mut start_ns = arrival.start_ns;
         if self.journal.needs_roll() {
             start_ns = self.roll(clock, start_ns, bench)?;
         }
         let appended = self.journal.write_encoded()?;
         let end_ns = self.end_of(clock, start_ns);
-        bench.lap(self.ops.append, start_ns, end_ns, appended.offset_bytes);
+        bench.record(self.ops.append, start_ns, end_ns, appended.offset_bytes);
         self.done.records += u64::from(appended.records);
         self.published.advance(self.journal.position_bytes());
         if self.sync_when == SyncWhen::Never {
             if self.is_write_through {
-                bench.lap(self.ops.durable, turn.start_ns, end_ns, appended.offset_bytes);
+                bench.record(self.ops.durable, arrival.start_ns, end_ns, appended.offset_bytes);
             }
         } else {
-            self.unsynced.push((*turn, appended.offset_bytes));
+            self.unsynced.push((*arrival, appended.offset_bytes));
         }
         if !self.unwritten.is_empty() {
             self.note_batch(appended.offset_bytes, end_ns, bench);
@@ -184,11 +189,11 @@ impl Appending {
     fn note_batch(&mut self, offset_bytes: u64, end_ns: u64, bench: &mut Bench) {
         for at in 0..self.unwritten.len() {
             let earlier = self.unwritten[at];
-            bench.lap_of(self.ops.append, &earlier, end_ns, offset_bytes);
+            bench.operation_of(self.ops.append, &earlier, end_ns, offset_bytes);
             if self.sync_when != SyncWhen::Never {
                 self.unsynced.push((earlier, offset_bytes));
             } else if self.is_write_through {
-                bench.lap_of(self.ops.durable, &earlier, end_ns, offset_bytes);
+                bench.operation_of(self.ops.durable, &earlier, end_ns, offset_bytes);
             }
         }
         self.unwritten.clear();
@@ -207,19 +212,19 @@ impl Appending {
     }
 
     #[inline]
-    fn wants_sync(&self, turn: &Turn, now_ns: u64) -> bool {
+    fn wants_sync(&self, arrival: &Arrived, now_ns: u64) -> bool {
         match self.sync_when {
             SyncWhen::Never => false,
             SyncWhen::EachWrite => true,
             SyncWhen::Records(count) => self.unsynced.len() >= count,
             SyncWhen::Group => {
-                turn.next_due_ns.is_none_or(|due_ns| due_ns > now_ns)
+                arrival.next_due_ns.is_none_or(|due_ns| due_ns > now_ns)
                     || self.unsynced.len() >= GROUP_RECORDS_MAX
             }
         }
     }
 
-    /// The clock is read once more before it: keeping the lap of the append is not the sync's time.
+    /// The clock is read once more before it: keeping the operation of the append is not the sync's time.
     #[inline]
     fn sync_unsynced<C: Clock>(
         &mut self,
@@ -234,9 +239,9 @@ impl Appending {
         self.journal.sync()?;
         let end_ns = self.end_of(clock, start_ns);
         self.done.syncs += 1;
-        bench.lap_alone(self.ops.sync, start_ns, end_ns, self.unsynced[0].1);
-        for (turn, offset_bytes) in &self.unsynced {
-            bench.lap_of(self.ops.durable, turn, end_ns, *offset_bytes);
+        bench.operation_alone(self.ops.sync, start_ns, end_ns, self.unsynced[0].1);
+        for (arrival, offset_bytes) in &self.unsynced {
+            bench.operation_of(self.ops.durable, arrival, end_ns, *offset_bytes);
         }
         self.unsynced.clear();
         Ok(end_ns)
@@ -263,21 +268,26 @@ impl Work for Appending {
     }
 
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         self.is_ready = false;
-        let is_next_due = turn.next_due_ns.is_none_or(|due_ns| due_ns <= turn.start_ns);
+        let is_next_due = arrival.next_due_ns.is_none_or(|due_ns| due_ns <= arrival.start_ns);
         if is_next_due && self.unwritten.len() + 1 < self.batch {
-            self.unwritten.push(*turn);
-            return Ok(turn.start_ns);
+            self.unwritten.push(*arrival);
+            return Ok(arrival.start_ns);
         }
-        let mut end_ns = self.write(clock, turn, bench)?;
-        if self.wants_sync(turn, end_ns) {
+        let mut end_ns = self.write(clock, arrival, bench)?;
+        if self.wants_sync(arrival, end_ns) {
             end_ns = self.sync_unsynced(clock, end_ns, bench)?;
         }
         self.stamp(clock, end_ns, bench)
     }
 
-    /// The record that was made ready and whose turn never came is written as well, and is no operation.
+    /// The record that was made ready and whose arrival never came is written as well, and is no operation.
     fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         if let Some(last) = self.unwritten.pop() {
             self.write(clock, &last, bench)?;
@@ -340,8 +350,8 @@ mod tests {
         let mut pace = Pace::new(Arrival::Fixed { rate_per_s: 1e4 }, 1, 0);
         let options =
             RecorderOptions { ops: (journal.ops)(&params), responses: true, spikes_max: 0 };
-        let (laps, keeper) = recorder(&options);
-        let mut bench = Bench::new(laps, true, None);
+        let (operations, keeper) = recorder(&options);
+        let mut bench = Bench::new(operations, true, None);
         let span = Span { drain_ns: 50_000_000, ..Span::time(100_000_000) };
         let driven = drive(&clock, &mut work, &mut pace, &mut bench, span).expect("no fault");
         (driven, keeper.finish(bench.into_recorder().finish()))
@@ -357,7 +367,11 @@ mod tests {
                 for op in ops.iter().filter(|op| op.op == "durable" || op.op == "append") {
                     let response = op.response.as_ref().expect("open");
                     let what = format!("{} {every} {readings}: {response:?}", op.op);
-                    assert_eq!((op.service.count, response.count), (driven.turns, 1_000), "{what}");
+                    assert_eq!(
+                        (op.service.count, response.count),
+                        (driven.arrivals, 1_000),
+                        "{what}"
+                    );
                     let median_ns = response.quantile(0.5).expect("kept").value_ns;
                     assert!(median_ns > 900_000_000, "{what}");
                 }

@@ -11,7 +11,7 @@ use pickfs_record::Clock;
 
 use crate::{
     bench::Bench,
-    drive::{Turn, Work},
+    drive::{Arrived, Work},
     fault::Fault,
     journal::published::Published,
 };
@@ -48,7 +48,12 @@ pub(super) fn one_file(directory: &Path, number: u64) -> Result<(), Fault> {
 }
 
 impl Work for Neighbour {
-    fn turn<C: Clock>(&mut self, clock: &C, _turn: &Turn, _: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        _arrival: &Arrived,
+        _: &mut Bench,
+    ) -> Result<u64, Fault> {
         one_file(&self.directory, self.files)?;
         self.files += 1;
         Ok(clock.now_ns())

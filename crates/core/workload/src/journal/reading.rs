@@ -1,5 +1,5 @@
 //! Reads go to random offsets of what was written, or (each second one, where the writer stamps) to
-//! the block that is written again and again. Every read is checked after its lap.
+//! the block that is written again and again. Every read is checked after its operation.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use rustix::fs::Advice;
 
 use crate::{
     bench::Bench,
-    drive::{Turn, Work},
+    drive::{Arrived, Work},
     fault::Fault,
     journal::{
         content::scrambled,
@@ -156,7 +156,7 @@ impl Reading {
         let path = file_path(&self.directory, place.file_index);
         let opened = File::options().read(true).write(self.how.is_mapped).open(&path);
         let Ok(file) = opened else {
-            // It was retired in this moment; the next turn finds another.
+            // It was retired in this moment; the next arrival finds another.
             self.open = None;
             return Ok(());
         };
@@ -227,16 +227,21 @@ impl Work for Reading {
         if self.chosen.is_none() { self.choose() } else { Ok(()) }
     }
 
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         let (Some(chosen), Some(open)) = (self.chosen.take(), &self.open) else {
-            return Ok(turn.start_ns);
+            return Ok(arrival.start_ns);
         };
         if chosen.length_bytes == 0 {
-            return Ok(turn.start_ns);
+            return Ok(arrival.start_ns);
         }
         let read_bytes = open.read(chosen, &mut self.bytes)?;
         let end_ns = clock.now_ns();
-        bench.lap(OpIndex(0), turn.start_ns, end_ns, chosen.offset_bytes);
+        bench.record(OpIndex(0), arrival.start_ns, end_ns, chosen.offset_bytes);
         self.check(chosen, read_bytes);
         Ok(end_ns)
     }

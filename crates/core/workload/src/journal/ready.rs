@@ -233,12 +233,13 @@ impl Prepared for Ready {
         Ok(measured)
     }
 
-    /// Appends alone, without what runs beside them and without a lap that is kept.
+    /// Appends alone, without what runs beside them and without an operation that is kept.
     fn sustain(&mut self, session: &Session) -> Result<Option<Driven>, Fault> {
         let ops = params::writer_ops(&session.params);
         let ops = ops.into_iter().map(String::from).collect();
-        let (laps, _keeper) = recorder(&RecorderOptions { ops, responses: false, spikes_max: 0 });
-        let mut bench = Bench::new(laps, false, None);
+        let (operations, _keeper) =
+            recorder(&RecorderOptions { ops, responses: false, spikes_max: 0 });
+        let mut bench = Bench::new(operations, false, None);
         let mut pace = Pace::new(Arrival::Closed { pause_ns: 0 }, session.spec.seed, u64::MAX);
         // By the first of the two: the time, or bytes that leave room on a small scratch.
         let bytes = session.spec.scratch_bytes.map_or(SUSTAINED_BYTES_MAX, |all| all / 8);

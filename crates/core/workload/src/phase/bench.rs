@@ -7,18 +7,18 @@ use std::{
 };
 
 use pickfs_record::{
-    Clock, LapRecorder, MonotonicClock, OpIndex, OpRecord, Operation, RecorderOptions, recorder,
+    Clock, MonotonicClock, OpIndex, OpRecord, Operation, Recorder, RecorderOptions, recorder,
 };
 
 use pickfs_sys::own_descriptors::leave_shared_table;
 
 use super::span::{MachineMoment, OpenSpan, Span, busy_processors};
-use crate::{bench::LiveLaps, fault::Fault, keepers::Keepers, slow::SlowPen};
+use crate::{bench::LiveOperations, fault::Fault, keepers::Keepers, slow::SlowPen};
 
 struct Ended {
     /// Which keeper is its own.
     keeper: usize,
-    laps: LapRecorder,
+    operations: Recorder,
     span: Option<Span>,
 }
 
@@ -55,7 +55,7 @@ impl PhaseBench {
         ops: Vec<String>,
         spikes_max: usize,
         helper_cpu: Option<u32>,
-        live: Option<Arc<dyn LiveLaps>>,
+        live: Option<Arc<dyn LiveOperations>>,
     ) -> Result<PhaseBench, Fault> {
         let options = RecorderOptions { ops, responses: false, spikes_max };
         // Or each call of a measuring thread would pay for a second user of its descriptors.
@@ -118,13 +118,13 @@ impl PhaseBench {
         let mut by_op: Vec<Vec<OpRecord>> = options.ops.iter().map(|_| Vec::new()).collect();
         let mut keepers: Vec<_> = keepers.stop()?.into_iter().map(Some).collect();
         let mut of_threads: Option<Span> = None;
-        for Ended { keeper, laps, span } in ended {
+        for Ended { keeper, operations, span } in ended {
             if keeper != FIRST {
                 of_threads = of_threads.into_iter().chain(span).reduce(Span::around);
             }
             let Some(keeper) = keepers[keeper].take() else { continue };
-            for (op, laps) in keeper.finish(laps.finish()).into_iter().enumerate() {
-                by_op[op].push(laps);
+            for (op, operations) in keeper.finish(operations.finish()).into_iter().enumerate() {
+                by_op[op].push(operations);
             }
         }
         let merged = by_op.into_iter().map(|parts| OpRecord::merged(parts, options.spikes_max));
@@ -152,13 +152,13 @@ impl DerefMut for PhaseBench {
 
 const FIRST: usize = 0;
 
-/// It hands its laps over when it is dropped.
+/// It hands its operations over when it is dropped.
 pub struct ThreadBench {
-    laps: Option<LapRecorder>,
+    operations: Option<Recorder>,
     slow: SlowPen,
     number: usize,
     sender: Sender<Ended>,
-    live: Option<Arc<dyn LiveLaps>>,
+    live: Option<Arc<dyn LiveOperations>>,
     span: OpenSpan,
     began_ns: u64,
     count: u64,
@@ -169,13 +169,13 @@ impl ThreadBench {
         options: &RecorderOptions,
         keepers: &Keepers,
         sender: Sender<Ended>,
-        live: Option<Arc<dyn LiveLaps>>,
+        live: Option<Arc<dyn LiveOperations>>,
     ) -> ThreadBench {
-        let (laps, keeper) = recorder(options);
+        let (operations, keeper) = recorder(options);
         let number = keepers.add(keeper);
-        let (span, laps) = (OpenSpan::default(), Some(laps));
+        let (span, operations) = (OpenSpan::default(), Some(operations));
         let slow = SlowPen::new(&options.ops);
-        ThreadBench { laps, slow, number, sender, live, span, began_ns: 0, count: 0 }
+        ThreadBench { operations, slow, number, sender, live, span, began_ns: 0, count: 0 }
     }
 
     pub fn span_begins(&mut self) {
@@ -188,7 +188,7 @@ impl ThreadBench {
 
     fn begin(&mut self, began_ns: u64) {
         self.began_ns = began_ns;
-        self.laps.iter_mut().for_each(|laps| laps.begin(began_ns));
+        self.operations.iter_mut().for_each(|operations| operations.begin(began_ns));
     }
 
     #[inline]
@@ -198,11 +198,11 @@ impl ThreadBench {
 
     /// Keeps one operation of a kind (its place in the phase's list of kinds, 0 where it has none).
     #[inline]
-    pub fn lap(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
-        let Some(laps) = &mut self.laps else { return };
-        let lap = Operation { due_ns: start_ns, start_ns, end_ns, offset_bytes };
-        laps.lap(OpIndex(kind), lap, None);
-        self.slow.lap(kind, &lap);
+    pub fn record(&mut self, kind: usize, start_ns: u64, end_ns: u64, offset_bytes: u64) {
+        let Some(operations) = &mut self.operations else { return };
+        let operation = Operation { due_ns: start_ns, start_ns, end_ns, offset_bytes };
+        operations.record(OpIndex(kind), operation, None);
+        self.slow.record(kind, &operation);
         self.count += 1;
         if let Some(live) = &self.live {
             live.show(self.count, end_ns - start_ns, end_ns);
@@ -212,9 +212,9 @@ impl ThreadBench {
 
 impl Drop for ThreadBench {
     fn drop(&mut self) {
-        if let Some(laps) = self.laps.take() {
+        if let Some(operations) = self.operations.take() {
             let span = self.span.closed();
-            let _ = self.sender.send(Ended { keeper: self.number, laps, span });
+            let _ = self.sender.send(Ended { keeper: self.number, operations, span });
         }
     }
 }

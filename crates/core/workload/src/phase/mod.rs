@@ -1,5 +1,5 @@
 //! A [`PhaseRunner`] runs them one after another: all lanes of the trial begin a phase together,
-//! and it keeps what the phase did ([`Done`]), how long it took, the CPU that it used, and the laps
+//! and it keeps what the phase did ([`Done`]), how long it took, the CPU that it used, and the operations
 //! of its operations.
 
 mod bench;

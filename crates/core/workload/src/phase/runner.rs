@@ -159,11 +159,11 @@ impl PhaseRunner {
         let used = OwnUsage::now().since(&self.before);
         let began_ns = self.phases.first().map_or(0, |phase| phase.began_ns);
         let ended_ns = self.phases.last().map_or(0, |phase| phase.ended_ns);
-        let turns: u64 = self.ops.iter().map(|op| op.service.count).sum();
+        let arrivals: u64 = self.ops.iter().map(|op| op.service.count).sum();
         let measured_ns = ended_ns - began_ns;
         let load = LoadRecord {
-            achieved_per_s: turns as f64 * 1e9 / measured_ns.max(1) as f64,
-            turns,
+            achieved_per_s: arrivals as f64 * 1e9 / measured_ns.max(1) as f64,
+            arrivals,
             measured_ns,
             began_ns,
             cpu_user_ns: used.user_ns,
@@ -202,7 +202,7 @@ impl PhaseRunner {
         let done = work(&mut bench);
         bench.end();
         self.keep(spec, done.as_ref().map_or_else(outcome, |_| Outcome::Finished));
-        // What a lane does with its laps would be in the way of those that still measure.
+        // What a lane does with its operations would be in the way of those that still measure.
         if let Err(broken) = self.leave_together() {
             return Ok(Err(done.err().unwrap_or(broken)));
         }
@@ -223,7 +223,7 @@ impl PhaseRunner {
             phase.values.extend(busy);
         }
         // A single operation is the phase itself: its time says all.
-        let repeated = kept.ops.into_iter().filter(|laps| laps.service.count > 1);
+        let repeated = kept.ops.into_iter().filter(|operations| operations.service.count > 1);
         self.ops.extend(repeated);
     }
 

@@ -4,7 +4,7 @@ use pickfs_record::phase::{PhaseRecord, WorkUnit};
 pub struct PhaseSpec {
     /// The phase before anything was done.
     pub record: PhaseRecord,
-    /// Kinds of operation whose laps are kept; one, named as the phase, when empty.
+    /// Kinds of operation whose operations are kept; one, named as the phase, when empty.
     pub kinds: Vec<String>,
 }
 
@@ -14,7 +14,7 @@ impl PhaseSpec {
         PhaseSpec { record, kinds: Vec::new() }
     }
 
-    /// Names under which the laps of its operations are kept: `seeks: read`, or the phase's own.
+    /// Names under which the times of its operations are kept: `seeks: read`, or the phase's own.
     pub fn ops(&self) -> Vec<String> {
         let phase = &self.record.phase;
         match self.kinds.as_slice() {

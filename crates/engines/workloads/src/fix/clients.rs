@@ -8,7 +8,7 @@ use pickfs_fix::engine::Now;
 use pickfs_fix::session::Phase;
 use pickfs_record::{Clock, MonotonicClock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::drive::{Arrived, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::param::Resolved;
 
@@ -48,7 +48,7 @@ pub(super) struct Clients {
     /// Orders whose New was seen.
     pub(super) acknowledged: u64,
     pub(super) reports: u64,
-    pub(super) turns_late: u64,
+    pub(super) arrivals_late: u64,
     is_closed: bool,
     is_ready: bool,
 }
@@ -82,7 +82,7 @@ impl Clients {
             orders: 0,
             acknowledged: 0,
             reports: 0,
-            turns_late: 0,
+            arrivals_late: 0,
             is_closed: params.text("arrival") == "closed",
             is_ready: false,
         })
@@ -145,12 +145,12 @@ impl Clients {
     fn keep(&mut self, bench: &mut Bench) {
         for trip in &self.trips {
             let Trip { sent, end_ns } = *trip;
-            bench.lap_since(OpIndex(0), sent.origin_ns, sent.start_ns, end_ns);
+            bench.operation_since(OpIndex(0), sent.origin_ns, sent.start_ns, end_ns);
         }
         self.trips.clear();
     }
 
-    /// In a closed loop the answer is part of the turn.
+    /// In a closed loop the answer is part of the arrival.
     fn answer(&mut self) -> Result<(), Fault> {
         while self.acknowledged < self.orders {
             for _ in 0..1024 {
@@ -203,7 +203,7 @@ impl Trader {
 }
 
 impl Work for Clients {
-    /// Reports are read until shortly before the turn; then its order is written, all but sent.
+    /// Reports are read until shortly before the arrival; then its order is written, all but sent.
     fn ready(&mut self, time_ns: u64) -> Result<(), Fault> {
         if self.is_ready {
             return Ok(());
@@ -224,11 +224,16 @@ impl Work for Clients {
     }
 
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         self.is_ready = false;
         let client = self.orders as usize % self.traders.len();
         self.orders += 1;
-        let (number, start_ns) = (self.orders, turn.start_ns);
+        let (number, start_ns) = (self.orders, arrival.start_ns);
         let sent = Sent { number, origin_ns: bench.origin_ns(start_ns), start_ns };
         self.sent[number as usize % OPEN_MAX] = sent;
         self.traders[client].send()?;
@@ -236,12 +241,12 @@ impl Work for Clients {
             self.answer()?;
         }
         let end_ns = clock.now_ns();
-        self.turns_late += crate::late(turn);
+        self.arrivals_late += crate::late(arrival);
         self.keep(bench);
         Ok(end_ns)
     }
 
-    /// An order that was written but whose turn never came goes out as well: numbers leave no gaps.
+    /// An order that was written but whose arrival never came goes out as well: numbers leave no gaps.
     fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         if std::mem::take(&mut self.is_ready) {
             self.orders += 1;

@@ -100,12 +100,12 @@ impl Ready {
         let counts = [
             ("orders", self.clients.orders - orders),
             ("reports", self.clients.reports - reports),
-            ("sent_late", self.clients.turns_late - late),
+            ("sent_late", self.clients.arrivals_late - late),
             ("steps_lost", lost),
         ];
         self.schedule.count(&counts, measured);
-        let late_share =
-            (self.clients.turns_late - late) as f64 / (self.clients.orders - orders).max(1) as f64;
+        let late_share = (self.clients.arrivals_late - late) as f64
+            / (self.clients.orders - orders).max(1) as f64;
         measured.notes.extend(arrival::doubt(measured, "orders", late_share));
     }
 }
@@ -245,7 +245,7 @@ impl Prepared for Ready {
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         let clients = &self.clients;
-        let before = [clients.orders, clients.reports, clients.turns_late];
+        let before = [clients.orders, clients.reports, clients.arrivals_late];
         let mut measured = self.run(session, session.spec.measure_ns, false)?;
         self.count(before, &mut measured);
         Ok(measured)

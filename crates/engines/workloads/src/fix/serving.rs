@@ -6,7 +6,7 @@ use pickfs_fix::store::{Gate, StoreError};
 use pickfs_fix::{Acceptor, Observer, Way};
 use pickfs_record::{Arrival, Clock, MonotonicClock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Pace, Span, Turn, Work};
+use pickfs_workload::drive::{Arrived, Pace, Span, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::measurement::{Measured, Measurement};
 use pickfs_workload::workload::Session;
@@ -28,7 +28,7 @@ pub(super) fn fault(error: EngineError) -> Fault {
     }
 }
 
-/// The engine's work: a turn is the rounds until something came.
+/// The engine's work: an arrival is the rounds until something came.
 pub(super) struct Serving<'a> {
     pub(super) acceptor: &'a mut Acceptor<Watch>,
     /// While clients send.
@@ -66,11 +66,16 @@ impl Serving<'_> {
 
 impl Work for Serving<'_> {
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, _turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        _arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         self.is_over = !self.serve()?;
         let watch = self.acceptor.engine().observer();
         for step in &watch.steps {
-            bench.lap_alone(step.op, step.start_ns, step.end_ns, 0);
+            bench.operation_alone(step.op, step.start_ns, step.end_ns, 0);
         }
         watch.steps.clear();
         Ok(clock.now_ns())
@@ -82,8 +87,8 @@ impl Work for Serving<'_> {
 }
 
 const CONNECTIONS: usize = 64;
-/// Laps of one round: far more than a round makes.
-const LAPS: usize = 16_384;
+/// Operations of one round: far more than a round makes.
+const OPERATIONS: usize = 16_384;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
@@ -111,7 +116,7 @@ pub(super) struct Watch {
 impl Watch {
     pub(super) fn new(waits: Waits) -> Watch {
         Watch {
-            steps: Vec::with_capacity(LAPS),
+            steps: Vec::with_capacity(OPERATIONS),
             lost: 0,
             orders: 0,
             waits,
@@ -134,7 +139,7 @@ impl Watch {
 
     #[inline]
     fn keep(&mut self, op: usize, start_ns: u64, end_ns: u64) {
-        if self.steps.len() < LAPS {
+        if self.steps.len() < OPERATIONS {
             self.steps.push(Step { op: OpIndex(op), start_ns, end_ns });
         } else {
             self.lost += 1;

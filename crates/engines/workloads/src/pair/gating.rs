@@ -1,4 +1,4 @@
-//! The client and the primary: one message each turn, and what is due already goes with it.
+//! The client and the primary: one message each arrival, and what is due already goes with it.
 //!
 //! ```text
 //! due   taken   sent      kept                acknowledged
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use pickfs_pair::{Error, Primary, PrimaryOptions, read_store};
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::drive::{Arrived, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::param::Resolved;
 use pickfs_workload::workload::Session;
@@ -33,7 +33,7 @@ const BATCH_MAX: usize = 256;
 /// An acknowledgement that does not come in this time never will.
 const SAFE_WITHIN_NS: u64 = 20_000_000_000;
 
-/// Where each operation has its laps; one that is not measured has none.
+/// Where each operation has its operations; one that is not measured has none.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     journal: OpIndex,
@@ -72,8 +72,8 @@ pub(super) struct Gating {
     pattern: Pattern,
     payload: Vec<u8>,
     places: Places,
-    /// Turns whose messages were taken and are not safe.
-    open: Vec<Turn>,
+    /// Arrivals whose messages were taken and are not safe.
+    open: Vec<Arrived>,
     is_ready: bool,
     next_number: u64,
     bytes_written: u64,
@@ -129,7 +129,7 @@ impl Gating {
     }
 
     #[inline]
-    fn take(&mut self, turn: &Turn) -> Result<(), Fault> {
+    fn take(&mut self, arrival: &Arrived) -> Result<(), Fault> {
         let request = match &mut self.client {
             Some(client) => client.ask(&self.payload)?,
             None => &self.payload,
@@ -139,8 +139,8 @@ impl Gating {
         self.next_number += 1;
         self.bytes_written += self.payload.len() as u64;
         self.done.messages += 1;
-        self.done.sent_late += crate::late(turn);
-        self.open.push(*turn);
+        self.done.sent_late += crate::late(arrival);
+        self.open.push(*arrival);
         Ok(())
     }
 
@@ -151,7 +151,7 @@ impl Gating {
         self.primary.send();
         let sent_ns = clock.now_ns();
         self.primary.keep().map_err(fault)?;
-        bench.lap_alone(self.places.journal, sent_ns, clock.now_ns(), 0);
+        bench.operation_alone(self.places.journal, sent_ns, clock.now_ns(), 0);
         let mut is_copied = false;
         loop {
             let safe = self.primary.hear().map_err(fault)?;
@@ -159,12 +159,12 @@ impl Gating {
             match self.places.wire {
                 Some(wire) if !is_copied && self.primary.copied() >= last => {
                     is_copied = true;
-                    bench.lap_alone(wire, start_ns, now_ns, 0);
+                    bench.operation_alone(wire, start_ns, now_ns, 0);
                 }
                 _ => {}
             }
             if safe >= last {
-                bench.lap_alone(self.places.gate, start_ns, now_ns, 0);
+                bench.operation_alone(self.places.gate, start_ns, now_ns, 0);
                 return Ok(now_ns);
             }
             if now_ns - start_ns > SAFE_WITHIN_NS {
@@ -182,14 +182,14 @@ impl Gating {
         let mut end_ns = 0;
         let first = self.next_number - self.open.len() as u64;
         for at in 0..self.open.len() {
-            let turn = self.open[at];
+            let arrival = self.open[at];
             self.logic = self.logic.rotate_left(7) ^ (first + at as u64);
             end_ns = clock.now_ns();
-            bench.lap_of(self.places.processed, &turn, end_ns, 0);
+            bench.operation_of(self.places.processed, &arrival, end_ns, 0);
             if let (Some(client), Some(replied)) = (&mut self.client, self.places.replied) {
                 client.answer(self.logic)?;
                 end_ns = clock.now_ns();
-                bench.lap_of(replied, &turn, end_ns, 0);
+                bench.operation_of(replied, &arrival, end_ns, 0);
             }
         }
         self.done.batches += 1;
@@ -246,10 +246,15 @@ impl Work for Gating {
     }
 
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
-        self.take(turn)?;
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
+        self.take(arrival)?;
         let taken_ns = clock.now_ns();
-        let is_next_due = turn.next_due_ns.is_some_and(|due_ns| due_ns <= taken_ns);
+        let is_next_due = arrival.next_due_ns.is_some_and(|due_ns| due_ns <= taken_ns);
         if is_next_due && self.open.len() < BATCH_MAX {
             return Ok(taken_ns);
         }

@@ -11,7 +11,7 @@ use pickfs_pair::Waiting;
 use pickfs_pair::wire::{ACK_BYTES, ENTRY_HEAD_BYTES};
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::drive::{Arrived, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::workload::Session;
 
@@ -69,7 +69,12 @@ impl Work for Pinging {
     }
 
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         self.end.send(&self.frame).map_err(lost)?;
         let began = Instant::now();
         let is_late = || began.elapsed() > ANSWER_WITHIN;
@@ -77,7 +82,7 @@ impl Work for Pinging {
             return Err(lost("no answer came"));
         }
         let end_ns = clock.now_ns();
-        bench.lap(OpIndex(0), turn.start_ns, end_ns, 0);
+        bench.record(OpIndex(0), arrival.start_ns, end_ns, 0);
         if self.answer != self.frame[..ACK_BYTES] {
             return Err(Fault::Wrong { what: "an answer is not of its request".into() });
         }

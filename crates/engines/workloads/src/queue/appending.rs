@@ -1,8 +1,8 @@
-//! What comes before a turn - filling the payload, touching the next page - is done while it waits.
+//! What comes before an arrival - filling the payload, touching the next page - is done while it waits.
 
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Turn, Work};
+use pickfs_workload::drive::{Arrived, Work};
 use pickfs_workload::fault::Fault;
 
 use crate::pattern::Pattern;
@@ -17,7 +17,7 @@ pub(super) struct Appending {
     next_number: u64,
     is_ready: bool,
     bytes_written: u64,
-    pub(super) turns_late: u64,
+    pub(super) arrivals_late: u64,
 }
 
 impl Appending {
@@ -29,7 +29,7 @@ impl Appending {
             next_number: 1,
             is_ready: false,
             bytes_written: 0,
-            turns_late: 0,
+            arrivals_late: 0,
         }
     }
 
@@ -49,15 +49,20 @@ impl Work for Appending {
     }
 
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         self.is_ready = false;
-        stamp(&mut self.payload, bench.origin_ns(turn.start_ns), turn.start_ns);
+        stamp(&mut self.payload, bench.origin_ns(arrival.start_ns), arrival.start_ns);
         let offset_bytes = self.sink.append(&self.payload)?;
         let end_ns = clock.now_ns();
-        bench.lap(OpIndex(0), turn.start_ns, end_ns, offset_bytes);
+        bench.record(OpIndex(0), arrival.start_ns, end_ns, offset_bytes);
         self.next_number += 1;
         self.bytes_written += self.payload.len() as u64;
-        self.turns_late += crate::late(turn);
+        self.arrivals_late += crate::late(arrival);
         Ok(end_ns)
     }
 

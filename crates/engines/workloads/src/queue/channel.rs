@@ -120,7 +120,7 @@ impl Source {
 }
 
 // A ring of words that one side writes and one reads. Both touch its bytes before the measurement,
-// so that what is left of a lap are the clock, the copy, the cache lines that travel, and the
+// so that what is left of an operation are the clock, the copy, the cache lines that travel, and the
 // machine.
 
 /// Bytes of the ring: more than the caches hold, as in a queue.

@@ -72,15 +72,15 @@ impl Ready {
 
     fn count(&self, before: [u64; 3], measured: &mut Measured) {
         let [sent, rolls, late] = before;
-        let turns = (self.appending.sent() - sent).max(1);
-        let late = self.appending.turns_late - late;
+        let arrivals = (self.appending.sent() - sent).max(1);
+        let late = self.appending.arrivals_late - late;
         let counts = [
             ("messages", self.appending.sent() - sent),
             ("rolls", self.appending.sink.rolls() - rolls),
             ("sent_late", late),
         ];
         self.schedule.count(&counts, measured);
-        measured.notes.extend(arrival::doubt(measured, "messages", late as f64 / turns as f64));
+        measured.notes.extend(arrival::doubt(measured, "messages", late as f64 / arrivals as f64));
     }
 }
 
@@ -142,7 +142,7 @@ impl Prepared for Ready {
 
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         let appending = &self.appending;
-        let before = [appending.sent(), appending.sink.rolls(), appending.turns_late];
+        let before = [appending.sent(), appending.sink.rolls(), appending.arrivals_late];
         let mut measured = self.run(session, Span::time(session.spec.measure_ns), false)?;
         self.count(before, &mut measured);
         Ok(measured)

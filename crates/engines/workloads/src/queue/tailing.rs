@@ -11,7 +11,7 @@ use pickfs_queue::ReadBy;
 use pickfs_record::record::OpRecord;
 use pickfs_record::{Arrival, Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Pace, Span, Turn, Work};
+use pickfs_workload::drive::{Arrived, Pace, Span, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::measurement::{Measured, Measurement};
 use pickfs_workload::role::{self, Player};
@@ -123,12 +123,17 @@ fn found(pattern: &Pattern, last_number: &mut u64, payload: &[u8]) -> Result<Tol
 
 impl Work for Tailing {
     #[inline]
-    fn turn<C: Clock>(&mut self, clock: &C, turn: &Turn, bench: &mut Bench) -> Result<u64, Fault> {
+    fn arrival<C: Clock>(
+        &mut self,
+        clock: &C,
+        arrival: &Arrived,
+        bench: &mut Bench,
+    ) -> Result<u64, Fault> {
         let Some((told, end_ns)) = self.next(clock)? else {
             self.is_over = true;
-            return Ok(turn.start_ns);
+            return Ok(arrival.start_ns);
         };
-        bench.lap_since(OpIndex(0), told.origin_ns, told.start_ns, end_ns);
+        bench.operation_since(OpIndex(0), told.origin_ns, told.start_ns, end_ns);
         Ok(end_ns)
     }
 
@@ -145,7 +150,7 @@ impl Work for Tailing {
 //                             <-   it begins to poll
 //         messages through the queue
 //         "sent N"            ->
-//                             <-   its laps, when N have come
+//                             <-   its operations, when N have come
 // ```
 
 pub(super) const ROLE: &str = "tailer";

@@ -1,4 +1,4 @@
-//! A whole trial of a workload with threads of its own, and the laps of one operation.
+//! A whole trial of a workload with threads of its own, and the times of one operation.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;

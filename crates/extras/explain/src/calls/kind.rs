@@ -23,7 +23,7 @@ pub(super) struct Kind {
 impl Kind {
     pub(super) fn take(&mut self, length_ns: u64, answer: i64, gives_bytes: bool) {
         self.service.keep(length_ns);
-        self.episodes.lap(length_ns);
+        self.episodes.record(length_ns);
         if (-ERRNO_MAX..0).contains(&answer) {
             *self.errors.entry(-answer as i32).or_default() += 1;
         } else if gives_bytes {

@@ -1,5 +1,5 @@
 //! What can be seen of another program without privilege: its sleeps. Each one over a threshold counts
-//! as a slow lap of the call that the thread was found in. Calls that did not sleep are not seen, and
+//! as a slow operation of the call that the thread was found in. Calls that did not sleep are not seen, and
 //! nothing is counted.
 //! Source: perf_event_open(2), PERF_RECORD_SWITCH; proc_pid_syscall(5), proc_pid_wchan(5).
 
@@ -14,7 +14,7 @@ use crate::kernel::{
     file_calls::FileCall, kernel_symbols::KernelSymbols, perf_event::PerfEventError,
 };
 use pickfs_record::{CallsRecord, Clock, MonotonicClock, StallRecord};
-use pickfs_sys::{proc_root::ProcRoot, process, slow_laps::SlowLap};
+use pickfs_sys::{proc_root::ProcRoot, process, slow_operations::SlowOperation};
 use thiserror::Error;
 
 use super::watch::CallsSeen;
@@ -206,10 +206,11 @@ impl Watching {
         };
         let start_ns = sleep.since_ns;
         if end_ns.saturating_sub(start_ns) > self.above_ns {
-            let lap = SlowLap { op: 0, thread_id: thread, start_ns, end_ns, offset_bytes: 0 };
+            let operation =
+                SlowOperation { op: 0, thread_id: thread, start_ns, end_ns, offset_bytes: 0 };
             let name = self.threads.get(thread).map_or("", |thread| &thread.name);
             let whose = Whose { thread, name, workers: &Vec::new };
-            self.joiner.join(op, &lap, &whose, &self.eyes.names);
+            self.joiner.join(op, &operation, &whose, &self.eyes.names);
         }
     }
 
@@ -293,6 +294,6 @@ mod tests {
             return;
         }
         let read = record.ops.iter().find(|op| op.op == "read");
-        assert!(read.is_some_and(|op| op.laps >= 2 && op.blocked_ns > 0), "{:?}", record.ops);
+        assert!(read.is_some_and(|op| op.operations >= 2 && op.blocked_ns > 0), "{:?}", record.ops);
     }
 }

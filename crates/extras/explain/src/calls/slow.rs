@@ -92,10 +92,15 @@ impl SlowCalls {
             CallWhat::Started { .. } => self.forget_elder(event.thread),
             _ => {}
         }
-        match ended.filter(|call| call.lap.end_ns.saturating_sub(call.lap.start_ns) > self.above_ns)
-        {
-            Some(_) if self.pending.len() >= PENDING_MAX => self.joiner.counts.laps_missed += 1,
-            Some(call) => self.pending.push_back((call, tally.name(call.lap.thread_id).into())),
+        match ended.filter(|call| {
+            call.operation.end_ns.saturating_sub(call.operation.start_ns) > self.above_ns
+        }) {
+            Some(_) if self.pending.len() >= PENDING_MAX => {
+                self.joiner.counts.operations_missed += 1
+            }
+            Some(call) => {
+                self.pending.push_back((call, tally.name(call.operation.thread_id).into()))
+            }
             None => {}
         }
     }
@@ -137,10 +142,10 @@ impl SlowCalls {
         self.joiner.look(&mut self.eyes, until_ns, &mut self.own);
         self.own.clear();
         while let Some((call, name)) = self.pending.pop_front() {
-            let workers = || tally.uring_workers(call.lap.thread_id);
+            let workers = || tally.uring_workers(call.operation.thread_id);
             let whose = Whose { thread: call.on_machine, name: &name, workers: &workers };
-            let op = tally.call_name(call.lap.op as u16);
-            self.joiner.join(op, &call.lap, &whose, &self.eyes.names);
+            let op = tally.call_name(call.operation.op as u16);
+            self.joiner.join(op, &call.operation, &whose, &self.eyes.names);
         }
         self.forget(until_ns, tally);
     }

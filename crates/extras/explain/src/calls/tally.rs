@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::kernel::file_calls::{FileCall, Gives};
 use pickfs_record::calls::{CallCounts, CallRow};
-use pickfs_sys::slow_laps::SlowLap;
+use pickfs_sys::slow_operations::SlowOperation;
 
 use super::{
     event::{CallEvent, CallWhat},
@@ -22,7 +22,7 @@ const THREADS_MAX: usize = 16_384;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedCall {
     /// Its operation is the call's place in [`FileCall::all`].
-    pub lap: SlowLap,
+    pub operation: SlowOperation,
     pub on_machine: u32,
 }
 
@@ -228,7 +228,7 @@ impl CallTally {
         let (op, thread_id, end_ns) = (call.into(), event.thread, event.time_ns);
         let Open { start_ns, offset_bytes, .. } = open;
         Some(EndedCall {
-            lap: SlowLap { op, thread_id, start_ns, end_ns, offset_bytes },
+            operation: SlowOperation { op, thread_id, start_ns, end_ns, offset_bytes },
             on_machine,
         })
     }
@@ -278,9 +278,9 @@ mod tests {
 
     fn played(events: &[CallEvent]) -> (Vec<CallRow>, CallCounts) {
         let mut tally = CallTally::default();
-        events
-            .iter()
-            .for_each(|event| assert!(tally.take(event).is_none_or(|call| call.lap.end_ns > 0)));
+        events.iter().for_each(|event| {
+            assert!(tally.take(event).is_none_or(|call| call.operation.end_ns > 0))
+        });
         tally.finish()
     }
 

@@ -1,4 +1,4 @@
-//! Spans of context, put together from their beginnings and ends, and asked for by the time of a lap.
+//! Spans of context, put together from their beginnings and ends, and asked for by the time of an operation.
 //! Pure and bounded: the oldest are forgotten.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_overlaps_a_lap_is_told_with_who_did_it() {
+    fn a_commit_that_overlaps_a_operation_is_told_with_who_did_it() {
         let book = book(&[
             event(100, Moment::Begins, "commit", 1),
             event(900, Moment::Ends, "commit", 1),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn its_own_sync_is_no_context_of_a_lap() {
+    fn its_own_sync_is_no_context_of_a_operation() {
         let mut book = book(&[event(100, Moment::Is, "write", 0)]);
         book.take(&event(200, Moment::Is, SYNC, 0), "appender");
         book.take(&event(250, Moment::Is, SYNC, 0), "neighbour");

@@ -90,7 +90,7 @@ impl Guests {
         let limits = Limits::of(&spec, job.length);
         let around = Around {
             page: None,
-            slow_laps: None,
+            slow_operations: None,
             interrupt,
             observe: &mut |moment| watch.at(moment, tell),
             make_cold: &mut || {

@@ -1,14 +1,14 @@
-//! Slow laps as they happen: memory that all threads and lanes of a trial write into and the lab
+//! Slow operations as they happen: memory that all threads and lanes of a trial write into and the lab
 //! reads, so that the lab can join each of them with what the kernel did while it still knows it.
-//! Not a record of all laps, and nothing that a figure of the trial depends on.
+//! Not a record of all operations, and nothing that a figure of the trial depends on.
 //!
 //! ```text
-//! word 0        threshold in ns      word 1   laps written      word 2   names claimed
+//! word 0        threshold in ns      word 1   operations written      word 2   names claimed
 //! 16 ..         128 names of 8 words
 //! then          16,384 slots of 6 words: turn, op and thread, start, end, offset, -
 //! ```
 //!
-//! A slot's `turn` is the lap's number plus one once all of it is written, so a reader sees whole laps
+//! A slot's `turn` is the operation's number plus one once all of it is written, so a reader sees whole operations
 //! and can tell those that were written over before it came.
 
 use std::io;
@@ -28,8 +28,8 @@ const SLOTS: usize = 16_384;
 
 /// Times are on the CLOCK_MONOTONIC line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct SlowLap {
-    /// A number from [`SlowLaps::name`].
+pub struct SlowOperation {
+    /// A number from [`SlowOperations::name`].
     pub op: u32,
     /// As it itself knows it: that of its pid namespace.
     pub thread_id: u32,
@@ -39,21 +39,21 @@ pub struct SlowLap {
     pub offset_bytes: u64,
 }
 
-pub type SlowLaps = Shared<Slow>;
+pub type SlowOperations = Shared<Slow>;
 
 #[derive(Debug)]
 pub enum Slow {}
 
 impl Kind for Slow {
-    const VARIABLE: &'static str = "PICKFS_SLOW_LAPS_FD";
+    const VARIABLE: &'static str = "PICKFS_SLOW_OPERATIONS_FD";
     const WORDS: usize = SLOTS_AT + SLOTS * SLOT_WORDS;
 }
 
 impl Shared<Slow> {
     pub fn create(above_ns: u64) -> io::Result<Self> {
-        let laps = Self::zeros()?;
-        laps.word(THRESHOLD).store(above_ns, Relaxed);
-        Ok(laps)
+        let operations = Self::zeros()?;
+        operations.word(THRESHOLD).store(above_ns, Relaxed);
+        Ok(operations)
     }
 
     pub fn above_ns(&self) -> u64 {
@@ -91,20 +91,21 @@ impl Shared<Slow> {
     }
 
     /// No system call, no lock.
-    pub fn push(&self, lap: &SlowLap) {
+    pub fn push(&self, operation: &SlowOperation) {
         let number = self.word(WRITTEN).fetch_add(1, Relaxed);
         let at = slot(number);
         self.word(at).store(0, Release);
-        self.word(at + 1).store(u64::from(lap.op) << 32 | u64::from(lap.thread_id), Relaxed);
-        self.word(at + 2).store(lap.start_ns, Relaxed);
-        self.word(at + 3).store(lap.end_ns, Relaxed);
-        self.word(at + 4).store(lap.offset_bytes, Relaxed);
+        self.word(at + 1)
+            .store(u64::from(operation.op) << 32 | u64::from(operation.thread_id), Relaxed);
+        self.word(at + 2).store(operation.start_ns, Relaxed);
+        self.word(at + 3).store(operation.end_ns, Relaxed);
+        self.word(at + 4).store(operation.offset_bytes, Relaxed);
         self.word(at).store(number + 1, Release);
     }
 
-    /// The lap after the first `read` ones, and how many before it were written over unread. `read`
+    /// The operation after the first `read` ones, and how many before it were written over unread. `read`
     /// moves on.
-    pub fn take(&self, read: &mut u64) -> (Option<SlowLap>, u64) {
+    pub fn take(&self, read: &mut u64) -> (Option<SlowOperation>, u64) {
         let written = self.word(WRITTEN).load(Acquire);
         let missed = written.saturating_sub(*read + SLOTS as u64);
         *read += missed;
@@ -117,7 +118,7 @@ impl Shared<Slow> {
             return (None, missed);
         }
         let both = self.word(at + 1).load(Relaxed);
-        let lap = SlowLap {
+        let operation = SlowOperation {
             op: (both >> 32) as u32,
             thread_id: both as u32,
             start_ns: self.word(at + 2).load(Relaxed),
@@ -126,7 +127,7 @@ impl Shared<Slow> {
         };
         *read += 1;
         match self.word(at).load(Acquire) == *read {
-            true => (Some(lap), missed),
+            true => (Some(operation), missed),
             false => (None, missed + 1),
         }
     }
@@ -142,45 +143,56 @@ mod tests {
 
     use super::*;
 
-    fn lap(number: u64) -> SlowLap {
-        SlowLap { op: 1, thread_id: 9, start_ns: number, end_ns: number * 2, offset_bytes: number }
+    fn operation(number: u64) -> SlowOperation {
+        SlowOperation {
+            op: 1,
+            thread_id: 9,
+            start_ns: number,
+            end_ns: number * 2,
+            offset_bytes: number,
+        }
     }
 
     #[test]
     fn names_are_numbered_once_and_read_back() {
-        let laps = SlowLaps::create(100_000).unwrap();
-        let (append, sync) = (laps.name("append"), laps.name("sync"));
-        assert_eq!((laps.name("append"), laps.above_ns()), (append, 100_000));
-        assert_eq!(laps.op_name(sync).as_deref(), Some("sync"));
-        assert_eq!((laps.op_name(77), laps.op_name(7_777)), (None, None));
-        (0..200).for_each(|number| assert!(laps.name(&format!("op {number}")) < 128));
-        assert_eq!(laps.op_name(laps.name("one more")).as_deref(), Some("others"));
+        let operations = SlowOperations::create(100_000).unwrap();
+        let (append, sync) = (operations.name("append"), operations.name("sync"));
+        assert_eq!((operations.name("append"), operations.above_ns()), (append, 100_000));
+        assert_eq!(operations.op_name(sync).as_deref(), Some("sync"));
+        assert_eq!((operations.op_name(77), operations.op_name(7_777)), (None, None));
+        (0..200).for_each(|number| assert!(operations.name(&format!("op {number}")) < 128));
+        assert_eq!(operations.op_name(operations.name("one more")).as_deref(), Some("others"));
     }
 
     #[test]
     fn what_was_written_over_is_counted() {
-        let laps = SlowLaps::create(1).unwrap();
-        (0..SLOTS as u64 + 10).for_each(|number| laps.push(&lap(number)));
+        let operations = SlowOperations::create(1).unwrap();
+        (0..SLOTS as u64 + 10).for_each(|number| operations.push(&operation(number)));
         let mut read = 0;
-        assert_eq!(laps.take(&mut read), (Some(lap(10)), 10));
-        let rest = std::iter::from_fn(|| laps.take(&mut read).0).count();
-        assert_eq!((rest, laps.take(&mut read)), (SLOTS - 1, (None, 0)));
+        assert_eq!(operations.take(&mut read), (Some(operation(10)), 10));
+        let rest = std::iter::from_fn(|| operations.take(&mut read).0).count();
+        assert_eq!((rest, operations.take(&mut read)), (SLOTS - 1, (None, 0)));
     }
 
     #[test]
-    fn laps_of_many_threads_arrive_whole() {
-        let laps = Arc::new(SlowLaps::create(1).unwrap());
+    fn operations_of_many_threads_arrive_whole() {
+        let operations = Arc::new(SlowOperations::create(1).unwrap());
         let threads: Vec<_> = (0..4u64)
             .map(|thread| {
-                let laps = Arc::clone(&laps);
-                std::thread::spawn(move || (0..2_000).for_each(|n| laps.push(&lap(thread + n * 4))))
+                let operations = Arc::clone(&operations);
+                std::thread::spawn(move || {
+                    (0..2_000).for_each(|n| operations.push(&operation(thread + n * 4)))
+                })
             })
             .collect();
         let (mut read, mut seen) = (0, Vec::new());
         while seen.len() < 8_000 {
-            if let (Some(lap), _) = laps.take(&mut read) {
-                assert_eq!((lap.end_ns, lap.offset_bytes), (lap.start_ns * 2, lap.start_ns));
-                seen.push(lap.start_ns);
+            if let (Some(operation), _) = operations.take(&mut read) {
+                assert_eq!(
+                    (operation.end_ns, operation.offset_bytes),
+                    (operation.start_ns * 2, operation.start_ns)
+                );
+                seen.push(operation.start_ns);
             }
         }
         threads.into_iter().for_each(|thread| thread.join().unwrap());
