@@ -29,7 +29,7 @@ pub fn survival(durability: Durability) -> String {
     text.split(',').next().unwrap_or(&text).to_string()
 }
 
-/// A metric in a sentence in a sentence: `median response time of durable appends`; what has no view keeps its name.
+/// A metric within a sentence: `median response time of durable appends`; what has no view keeps its name.
 pub fn metric_words(metric: &Metric) -> String {
     let statistic = match metric.statistic {
         Statistic::Rate | Statistic::Figure(_) => return metric_name(metric),

@@ -50,27 +50,27 @@ impl<O: Observer, S: Storage> Observed<O, S> {
 
     pub fn append(&mut self, payload: &[u8]) -> Result<Appended> {
         self.journal.encode(payload)?;
-        let mut operation = self.now_ns();
+        let mut at_ns = self.now_ns();
         let rolled = self.journal.needs_roll();
         if rolled {
             self.journal.roll()?;
-            operation = note(&mut self.second.roll, operation, self.start);
+            at_ns = note(&mut self.second.roll, at_ns, self.start);
         }
         let appended = self.journal.write_encoded()?;
-        operation = note(&mut self.second.append, operation, self.start);
+        at_ns = note(&mut self.second.append, at_ns, self.start);
         if self.journal.sync_due() {
             self.journal.sync()?;
-            operation = note(&mut self.second.sync, operation, self.start);
+            at_ns = note(&mut self.second.sync, at_ns, self.start);
         }
-        self.turn_to(operation / SECOND_NS);
+        self.turn_to(at_ns / SECOND_NS);
         Ok(Appended { rolled, ..appended })
     }
 
     pub fn sync(&mut self) -> Result<()> {
-        let operation = self.now_ns();
+        let at_ns = self.now_ns();
         self.journal.sync()?;
-        let operation = note(&mut self.second.sync, operation, self.start);
-        self.turn_to(operation / SECOND_NS);
+        let at_ns = note(&mut self.second.sync, at_ns, self.start);
+        self.turn_to(at_ns / SECOND_NS);
         Ok(())
     }
 

@@ -102,8 +102,8 @@ fn recorded_ns(offsets_ns: &[u64], number: u64) -> f64 {
     let Some(last_ns) = offsets_ns.last() else { return 0.0 };
     let count = offsets_ns.len() as u64;
     let mean_gap_ns = last_ns.checked_div(count.saturating_sub(1)).unwrap_or(1_000_000).max(1);
-    let operation_ns = (last_ns + mean_gap_ns) as f64;
-    (number / count) as f64 * operation_ns + offsets_ns[(number % count) as usize] as f64
+    let pass_ns = (last_ns + mean_gap_ns) as f64;
+    (number / count) as f64 * pass_ns + offsets_ns[(number % count) as usize] as f64
 }
 
 impl Arrival {
@@ -116,8 +116,8 @@ impl Arrival {
                 Some(rate_per_s * (burst_share * factor + 1.0 - burst_share))
             }
             Arrival::Recorded { offsets_ns, speed } => {
-                let operation_ns = recorded_ns(offsets_ns, offsets_ns.len() as u64);
-                (operation_ns > 0.0).then(|| offsets_ns.len() as f64 * 1e9 * speed / operation_ns)
+                let pass_ns = recorded_ns(offsets_ns, offsets_ns.len() as u64);
+                (pass_ns > 0.0).then(|| offsets_ns.len() as f64 * 1e9 * speed / pass_ns)
             }
             Arrival::Closed { .. } => None,
         }
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn fixed_numbers_do_not_drift() {
+    fn fixed_arrivals_do_not_drift() {
         let due = first(Arrival::Fixed { rate_per_s: 3.0 }, 3_000_001);
         assert_eq!(due[..4], [0, 333_333_333, 666_666_666, 1_000_000_000]);
         assert_eq!(due[3_000_000], 1_000_000 * 1_000_000_000);
     }
 
     #[test]
-    fn poisson_numbers_keep_the_mean_rate() {
+    fn poisson_arrivals_keep_the_mean_rate() {
         let due = first(Arrival::Poisson { rate_per_s: 1_000.0 }, 100_001);
         let rate_per_s = 100_000.0 * 1e9 / due[100_000] as f64;
         assert!((rate_per_s - 1_000.0).abs() < 10.0, "{rate_per_s}");

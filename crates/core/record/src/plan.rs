@@ -84,7 +84,7 @@ pub struct Adjustment {
 /// is tried is measured for the plan's time; the trial keeps the operations of the highest held one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacitySearch {
-    /// First rate that is tried, in turns per second.
+    /// First rate that is tried, in arrivals per second.
     pub start_per_s: f64,
     /// No rate above this is tried.
     pub limit_per_s: f64,

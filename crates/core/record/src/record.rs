@@ -133,7 +133,7 @@ fn kind_of_today<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<String, 
     Ok(if kind == "robbed" { "disturbed".into() } else { kind })
 }
 
-/// Operations of one operation in one trial.
+/// Times of one operation in one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OpRecord {
     /// `append`, `sync`, `durable`, `roll`, `read`.

@@ -117,7 +117,7 @@ impl Recorder {
     #[inline]
     pub fn record(&mut self, op: OpIndex, operation: Operation, response_ns: Option<u64>) {
         if operation.end_ns >= self.second_end_ns {
-            self.arrival_second(operation.end_ns);
+            self.next_second(operation.end_ns);
         }
         let service_ns = operation.end_ns - operation.start_ns;
         let slot = &mut self.slots[op.0];
@@ -157,7 +157,7 @@ impl Recorder {
     }
 
     #[cold]
-    fn arrival_second(&mut self, now_ns: u64) {
+    fn next_second(&mut self, now_ns: u64) {
         for slot in &mut self.slots {
             let handed = slot.hand_over(self.second, &self.full, false);
             self.merged_seconds += u64::from(!handed);

@@ -21,7 +21,7 @@ pub const FINAL_SYNC_KEY: &str = "final_sync_ns";
 /// The operation of the closed loop at the end of a trial: its rate is what the candidate sustains.
 pub const SUSTAINED: &str = "sustained";
 /// Counts of a trial: the arrivals of that loop, and its time with the sync of what it put off.
-pub const SUSTAINED_KEYS: [&str; 2] = ["sustained_arrivals", "sustained_ns"];
+pub const SUSTAINED_KEYS: [&str; 2] = ["sustained_turns", "sustained_ns"];
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialSpec {

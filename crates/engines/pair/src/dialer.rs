@@ -134,7 +134,7 @@ impl Dialing {
             Err(error) => error,
         };
         let pause = match &error {
-            Error::Io { source, .. } if source.kind() != ErrorKind::Other => RETRY,
+            Error::Io { source, .. } if source.kind() != ErrorKind::InvalidData => RETRY,
             _ => RETRY_REFUSED,
         };
         self.answer.send(Answer::Failed(error)).ok()?;

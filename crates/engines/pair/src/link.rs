@@ -8,7 +8,7 @@ use crate::epoch::Epoch;
 use crate::gate::Seen;
 use crate::outbox::{Outbox, Place};
 use crate::transport::Connection;
-use crate::wire::{Frame, Inbox, SHORT_FRAME_BYTES_MAX};
+use crate::wire::{Frame, Inbox, SHORT_FRAME_BYTES_MAX, flawed};
 
 /// A connection over which both sides have agreed, and what is known of the other.
 pub(crate) struct Joined {
@@ -29,13 +29,13 @@ impl Joined {
             Err(error) if is_nothing(&error) => return Ok(false),
             Err(error) => return Err(error),
         }
-        while let Some(frame) = self.inbox.next().map_err(io::Error::other)? {
+        while let Some(frame) = self.inbox.next().map_err(flawed)? {
             match frame {
                 Frame::Ack { epoch, received, durable } if epoch == ours => {
                     self.received = self.received.max(received);
                     self.durable = self.durable.max(durable);
                 }
-                other => return Err(io::Error::other(format!("{other:?} where an ack was due"))),
+                other => return Err(flawed(format!("{other:?} where an ack was due"))),
             }
         }
         Ok(true)

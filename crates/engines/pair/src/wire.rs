@@ -304,6 +304,11 @@ pub(crate) struct Inbox {
     end: usize,
 }
 
+/// What a peer sent and no peer sends.
+pub(crate) fn flawed(what: impl std::fmt::Display) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.to_string())
+}
+
 impl Inbox {
     pub(crate) fn new(capacity_bytes: usize) -> Inbox {
         Inbox { bytes: vec![0; capacity_bytes], start: 0, end: 0 }
@@ -333,12 +338,12 @@ impl Inbox {
 
     /// Waits for a whole frame as long as the source does; anything else that comes is an error.
     pub(crate) fn wait(&mut self, source: &mut (impl Read + ?Sized)) -> io::Result<Frame<'_>> {
-        while parse(&self.bytes[self.start..self.end]).map_err(io::Error::other)?.is_none() {
+        while parse(&self.bytes[self.start..self.end]).map_err(flawed)?.is_none() {
             if self.fill(source)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        self.next().map_err(io::Error::other)?.ok_or(io::ErrorKind::UnexpectedEof.into())
+        self.next().map_err(flawed)?.ok_or(io::ErrorKind::UnexpectedEof.into())
     }
 
     /// `None`: no whole frame has come.

@@ -106,7 +106,7 @@ fn two_runs_differ_in_their_machines_first_and_the_older_is_divided_by() {
     assert!(page.contains("xfs:noatime") && page.contains("Before you believe a ratio"));
     let summary = page.split("class=\"article\"").nth(1).unwrap().split("</div>").next().unwrap();
     let around = summary.find("of machine and plan differ").unwrap();
-    assert!(around < summary.find("Results: in ").unwrap(), "{summary}");
+    assert!(around < summary.find("Results: between ").unwrap(), "{summary}");
     assert!(summary.contains("kernel.release"), "{summary}");
     let cells = page.split("Every quantile").nth(1).unwrap();
     assert!(cells.contains("<td>p99.9</td>") && cells.contains("<figure><svg"), "{cells}");

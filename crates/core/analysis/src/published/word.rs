@@ -16,7 +16,7 @@ pub enum Word {
     OnlyHere,
     /// Neither has one.
     NoDifference,
-    /// Under six blocks nothing is called different.
+    /// Too few blocks for any interval.
     TooFewBlocks,
     /// The run has no figure.
     NotMeasured,

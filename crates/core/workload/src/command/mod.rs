@@ -5,7 +5,7 @@
 //! setup, once a trial ─► for each repeat: prepare ─► write out ─► COMMAND ─► cleanup
 //! ```
 //!
-//! Wall, user and system time are operations with an operation for each repeat. Bytes, calls and whatever
+//! Wall, user and system time are operations with one time for each repeat. Bytes, calls and whatever
 //! the program itself tells are figures: the mean over the repeats of a trial.
 
 pub mod calls;
