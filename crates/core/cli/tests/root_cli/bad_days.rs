@@ -239,7 +239,7 @@ fn an_image_never_takes_its_host_under_one_tenth_free() {
     let (_results, out) = folder();
     let request = MountRequest::new("pickfs-test", &images, "tmpfs").options("size=100m");
     let mounted = Mounted::mount(&request).unwrap();
-    let more = ["--blocks", "1", "--size", "95MiB", "--image-dir", images.to_str().unwrap()];
+    let more = ["--blocks", "6", "--size", "95MiB", "--image-dir", images.to_str().unwrap()];
     let (said, events) = Session::start(&words(&more), &out).end();
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("one tenth of it stays free"), "{said:?}");
