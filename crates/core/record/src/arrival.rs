@@ -57,12 +57,12 @@ impl Schedule {
             Arrival::Fixed { rate_per_s } => number as f64 * 1e9 / rate_per_s,
             Arrival::Poisson { .. } => {
                 let due_ns = self.next_ns;
-                self.next_ns += -(1.0 - self.rng.f64()).ln() * self.gap_ns();
+                self.next_ns += -(1.0 - self.rng.f64()).ln() * self.gap().0;
                 due_ns
             }
             Arrival::Bursts { .. } => {
                 let due_ns = self.next_ns;
-                self.next_ns += self.gap_ns();
+                self.next_ns += self.gap().0;
                 due_ns
             }
             Arrival::Recorded { offsets_ns, speed } => recorded_ns(offsets_ns, number) / speed,
@@ -71,21 +71,31 @@ impl Schedule {
         Some(due_ns as u64)
     }
 
-    /// Leaves out so many arrivals, at the rate that holds now.
-    pub fn skip(&mut self, numbers: u64) {
-        self.number += numbers;
-        self.next_ns += numbers as f64 * self.gap_ns();
+    /// Leaves out so many arrivals, or those up to where the rate changes if they are fewer; says how many.
+    pub fn skip(&mut self, numbers: u64) -> u64 {
+        let (gap_ns, at_this_rate) = self.gap();
+        let skipped = numbers.min(at_this_rate);
+        self.number += skipped;
+        self.next_ns += skipped as f64 * gap_ns;
+        skipped
     }
 
-    /// Mean gap behind the next arrival, where due times are a sum of gaps.
-    fn gap_ns(&self) -> f64 {
+    /// Mean gap behind the next arrival, where due times are a sum of gaps, and how many have it from here on.
+    fn gap(&self) -> (f64, u64) {
         match &self.arrival {
-            Arrival::Poisson { rate_per_s } => 1e9 / rate_per_s,
+            Arrival::Poisson { rate_per_s } => (1e9 / rate_per_s, u64::MAX),
             Arrival::Bursts { rate_per_s, factor, period_ns, burst_ns } => {
-                let in_burst = self.next_ns % *period_ns as f64 <= *burst_ns as f64;
-                1e9 / (rate_per_s * if in_burst { *factor } else { 1.0 })
+                let (period_ns, burst_ns) = (*period_ns as f64, *burst_ns as f64);
+                let passed_ns = self.next_ns % period_ns;
+                if passed_ns <= burst_ns {
+                    let gap_ns = 1e9 / (rate_per_s * factor);
+                    (gap_ns, ((burst_ns - passed_ns) / gap_ns) as u64 + 1)
+                } else {
+                    let gap_ns = 1e9 / rate_per_s;
+                    (gap_ns, ((period_ns - passed_ns) / gap_ns).ceil() as u64)
+                }
             }
-            _ => 0.0,
+            _ => (0.0, u64::MAX),
         }
     }
 

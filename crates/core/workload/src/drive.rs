@@ -192,9 +192,9 @@ pub fn drive<C: Clock, W: Work>(
     while let Some(late_ns) = due_ns.filter(is_due) {
         let left_s = (span.length_ns - (late_ns - began_ns)) as f64 / 1e9;
         let times = (pace.asked_per_s.unwrap_or(0.0) * left_s / ONE_BY_ONE).max(1.0) as u64;
+        let times = 1 + pace.schedule.skip(times - 1);
         bench.missed(late_ns, settled_ns.max(late_ns), arrivals, times);
         missed += times;
-        pace.schedule.skip(times - 1);
         due_ns = pace.next_due_ns(began_ns);
     }
     let is_timed = pace.is_open() && span.length_ns > 0;

@@ -123,6 +123,19 @@ fn a_stall_across_the_end_is_counted_for_each_arrival_that_waited() {
     }
 }
 
+/// A burst of 100 us comes and goes within a group of them: 1,000 are due in it, 99 behind it.
+#[test]
+fn arrivals_of_short_bursts_that_never_began_are_counted_exactly() {
+    let bursts =
+        Arrival::Bursts { rate_per_s: 1e4, factor: 1e3, period_ns: 10 * MS, burst_ns: 100 * US };
+    let span = Span { drain_ns: 0, ..Span::time(60_000 * MS) };
+    let played = play(bursts, vec![70_000 * MS], span);
+    // The very first burst has both of its ends.
+    assert_eq!((played.driven.arrivals, played.driven.missed + 1), (1, 6_000 * 1_099 + 1));
+    let response = played.operations.response.expect("open");
+    assert_eq!((response.count, response.max_ns), (6_594_001, 70_000 * MS));
+}
+
 /// What a drain does not reach is late at least by what is known.
 #[test]
 fn a_arrival_that_never_began_is_a_response_of_what_it_had_waited() {
