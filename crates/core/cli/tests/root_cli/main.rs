@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_days;
+mod cold;
 mod exec;
 #[cfg(feature = "explain")]
 mod explain_program;
