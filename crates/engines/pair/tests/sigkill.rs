@@ -114,3 +114,22 @@ fn a_secondary_that_sleeps_stops_the_primary_and_one_that_wakes_up_catches_up() 
     assert!(secondary.program.end(), "{}", secondary.program.said());
     assert!(hosts.dump(2).len() as u64 >= safe);
 }
+
+#[test]
+fn an_old_primary_that_is_started_again_is_refused_and_says_so() {
+    let hosts = Hosts::new(2);
+    let secondary = hosts.secondary(2, &[]);
+    let mut primary = hosts.primary(1, &[]);
+    primary.ready();
+    primary.load(0);
+    primary.wait_safe(100);
+    primary.kill();
+    secondary.wait_said_last(&["the primary is gone"]);
+    hosts.promote(2);
+    secondary.ready();
+    let mut old = hosts.primary(1, &[]);
+    old.load(1);
+    old.program.until("start this node as a secondary");
+    assert!(!old.program.end(), "{}", old.program.said());
+    assert_eq!(old.safe(), 0, "{}", old.program.said());
+}
