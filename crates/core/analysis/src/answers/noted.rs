@@ -4,7 +4,7 @@ use super::{Question, Summaries, questions};
 use crate::{
     doubts,
     gates::{self, Found},
-    panels::{Disturbed, Group},
+    panels::{Disturbed, Group, Member},
 };
 
 pub type Without<'a> = (&'static str, Vec<Question<'a>>);
@@ -34,8 +34,9 @@ impl Question<'_> {
             let (left, now) = (self.left(), (self.end(), self.left()));
             let without = other.map_or((AnswerEnd::NoAnswer, left), |q| (q.end(), q.left()));
             let differs = apart.iter().any(|known| known == kind);
-            let has_pair = |block: &Vec<Option<f64>>| block.iter().flatten().count() > 1;
-            let is_left = other.is_some_and(|q| q.ranked.blocks().iter().any(has_pair));
+            let has_left =
+                |member: &&Member<'_>| !member.chosen(Disturbed::Without(kind)).is_empty();
+            let is_left = self.members.iter().any(has_left);
             (differs || is_left && now != without)
                 .then(|| gates::note(kind, (now.0, &now.1), (without.0, &without.1)))
         };
@@ -58,20 +59,22 @@ pub fn without_doubts<'a>(
 
 #[cfg(test)]
 mod tests {
-    use crate::findings;
+    use crate::{findings, gates};
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, MishapKind, fake_run};
 
-    /// What all trials have moves nothing, as nothing is left without them. Appends need no cold.
+    /// What every trial has moves nothing, as nothing is left without them. Appends need no cold.
     #[test]
     fn each_kind_is_noted_where_rows_differ_in_it_or_the_end_hangs_on_it() {
         let moved = "without them NO ANSWER ext4:noatime and xfs:noatime";
         let both = ["ext4:noatime", "xfs:noatime"];
         for kind in crate::doubts::KINDS {
-            let noted = |labels: &[&str], blocks: u32| {
+            let noted_in = |blocks: [&[u32]; 2]| {
                 let flag = MishapKind::Flagged(kind.into(), "known".into());
-                let all = labels.iter().flat_map(|label| (1..=blocks).map(move |n| (label, n)));
-                let mishaps = all.map(|(label, n)| Mishap::new(label, "none", n, flag.clone()));
-                let mishaps = mishaps.collect();
+                let of = |(label, blocks): (&'static str, &[u32])| -> Vec<Mishap> {
+                    let each = blocks.iter();
+                    each.map(|n| Mishap::new(label, "none", *n, flag.clone())).collect()
+                };
+                let mishaps = both.into_iter().zip(blocks).flat_map(of).collect();
                 let mut candidates = both.map(|name| FakeCandidate::new(name, 500.0, 150_000.0));
                 candidates.iter_mut().for_each(|candidate| candidate.noise = 0.01);
                 candidates[1].append_ns = 800.0;
@@ -84,6 +87,10 @@ mod tests {
                 let notes = of("append").expect("asked").notes.iter();
                 notes.map(|note| (note.kind.clone(), note.text.clone())).collect::<Vec<_>>()
             };
+            let noted = |labels: &[&str], blocks: u32| {
+                let all: Vec<u32> = (1..=blocks).collect();
+                noted_in(both.map(|label| if labels.contains(&label) { &all[..] } else { &[] }))
+            };
             let text = |text: &str| match kind {
                 "not-cold" => vec![],
                 _ => vec![(kind.into(), text.into())],
@@ -91,6 +98,11 @@ mod tests {
             assert_eq!(noted(&both, 12), [], "{kind} of all alike");
             assert_eq!(noted(&both, 5), text(moved), "the end hangs on it");
             assert_eq!(noted(&both[1..], 5), text(moved), "they differ in it");
+            let turns = [[1, 3, 5, 7, 9, 11], [2, 4, 6, 8, 10, 12]];
+            let turns = noted_in([&turns[0], &turns[1]]);
+            // What withholds the answer is told by it, and not once more beside it.
+            let told = if gates::of_kind(kind).is_some() { vec![] } else { text(moved) };
+            assert_eq!(turns, told, "no block keeps a pair");
             assert_eq!(noted(&both[1..], 4), text("without them the same answer"));
             assert_eq!(noted(&both[1..], 2), [], "{kind} of a few");
         }
