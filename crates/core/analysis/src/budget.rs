@@ -2,11 +2,17 @@
 //! effects of its factors, and what it says to claims of articles share that. The shares are fixed before the first
 //! block, so that no result moves them.
 
-use pickfs_record::{Metric, Plan, plan::StopRule};
+use std::collections::{BTreeMap, BTreeSet};
+
+use pickfs_record::{
+    Cell, Metric, Plan,
+    plan::{Axis, StopRule},
+};
 
 use crate::{
     articles::articles,
     decide::{Rules, blocks_needed},
+    panels::{BY_CANDIDATE, applies},
 };
 
 /// Blocks in which a race runs every cell before it narrows.
@@ -107,9 +113,43 @@ pub fn of_plan(plan: &Plan) -> f64 {
     if claims(&plan.workload) == 0 { ALPHA } else { (1.0 - OF_CLAIMS) * ALPHA }
 }
 
-/// As many blocks as the plan's questions need to be answered at all, of all candidates in one table.
-pub fn enough_blocks(plan: &Plan) -> u32 {
-    blocks_needed(of_plan(plan), plan.candidates.len(), plan.design.primary.len())
+/// Before the first of these blocks none of a plan's questions can be answered, by the second each of them; those of one
+/// pair where it asks none.
+pub fn enough_blocks(plan: &Plan, cells: &[Cell]) -> [u32; 2] {
+    let rows = rows_asked(plan, cells);
+    // The main effects of two factors or more have half of the error.
+    let has_effects = plan.design.primary.iter().any(|metric| factors(metric, plan, cells) > 1);
+    let shares = rows.len() * if has_effects { 2 } else { 1 };
+    let ends = [rows.iter().min(), rows.iter().max()];
+    ends.map(|rows| blocks_needed(of_plan(plan), rows.copied().unwrap_or(2), shares))
+}
+
+/// Rows of each question of a plan: by metric, panel and what they promise.
+pub fn rows_asked(plan: &Plan, cells: &[Cell]) -> Vec<usize> {
+    let compare = &plan.design.compare;
+    let mut rows: BTreeMap<_, usize> = BTreeMap::new();
+    for (index, metric) in plan.design.primary.iter().enumerate() {
+        for cell in cells.iter().filter(|cell| applies(metric, cell)) {
+            let candidate = (compare != BY_CANDIDATE).then_some(&cell.candidate.label);
+            let others = cell.levels.iter().filter(|level| level.axis != *compare);
+            let levels: Vec<_> = others.map(|level| (&level.axis, &level.value)).collect();
+            let promise = (compare == BY_CANDIDATE).then_some(cell.durability);
+            *rows.entry((index, candidate, promise, levels)).or_default() += 1;
+        }
+    }
+    rows.into_values().filter(|rows| *rows > 1).collect()
+}
+
+/// Candidates and axes that vary over the cells of a metric.
+fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
+    let asked = || cells.iter().filter(|cell| applies(metric, cell));
+    let labels: BTreeSet<_> = asked().map(|cell| &cell.candidate.label).collect();
+    let levels = |axis: &Axis| -> BTreeSet<_> {
+        let all = asked().flat_map(|cell| &cell.levels);
+        all.filter(|level| level.axis == axis.name).map(|level| &level.value).collect()
+    };
+    let varies = plan.axes.iter().filter(|axis| levels(axis).len() > 1).count();
+    varies + usize::from(labels.len() > 1)
 }
 
 fn claims(workload: &str) -> usize {

@@ -172,7 +172,7 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
             (overload(run, metric).unwrap_or_default(), lower_rate(run).map(|rate| ("--set", rate)))
         }
         (_, _, Some(metric)) if blocks < BLOCKS_MIN => {
-            let needed = enough_blocks(&run.plan);
+            let [_, needed] = enough_blocks(&run.plan, &run.cells);
             let are = if blocks == 1 { "is" } else { "are" };
             let (done, blocks) = (blocks, blocks_text(blocks));
             let name = metric_words(metric);

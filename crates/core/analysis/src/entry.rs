@@ -103,7 +103,7 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
         text: format!(
             "{}: values and ranges are shown, and nothing is called different under {}",
             wording::blocks_text(blocks),
-            enough_blocks(&run.plan)
+            enough_blocks(&run.plan, &run.cells)[0]
         ),
         trials: 0,
     })

@@ -1,14 +1,10 @@
-use std::collections::{BTreeMap, BTreeSet};
-
 use pickfs_analysis::{
-    budget::{blocks_within, of_plan, race_s},
-    decide::blocks_needed,
+    budget::{blocks_within, enough_blocks, race_s, rows_asked},
     ending::command as again,
-    panels::{BY_CANDIDATE, applies},
 };
 use pickfs_record::{
-    BackingSpec, Cell, Metric, Plan,
-    plan::{Axis, StopRule},
+    BackingSpec, Cell, Plan,
+    plan::StopRule,
     quantity::{counted, span_text},
 };
 use pickfs_workload::Length;
@@ -16,7 +12,8 @@ use serde_json::Map;
 
 use crate::{
     engines::engine_of,
-    preflight::{is_in_memory, size_bytes},
+    expand::expand,
+    preflight::{ceiling, is_in_memory, size_bytes},
 };
 
 pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
@@ -52,57 +49,42 @@ pub fn length_text(plan: &Plan, expected_s: f64) -> String {
     }
 }
 
+/// Blocks in which all that a plan asks can be answered, of everything that it asks for.
+pub fn blocks_asked(plan: &Plan) -> u32 {
+    let expanded = pickfs_workload::find(&plan.workload)
+        .map_err(Into::into)
+        .and_then(|workload| expand(plan, workload, |candidate| ceiling(candidate, &plan.backing)));
+    // What is wrong with a plan is said where it is to run.
+    expanded.map_or(plan.design.blocks, |asked| enough_blocks(plan, &asked.cells)[1])
+}
+
 /// What to say of a plan that is over before any answer can come, with the words that cure it.
 pub fn too_short(plan: &Plan, cells: &[Cell]) -> Option<String> {
-    let compare = &plan.design.compare;
-    let mut rows: BTreeMap<_, usize> = BTreeMap::new();
-    for metric in &plan.design.primary {
-        for cell in cells.iter().filter(|cell| applies(metric, cell)) {
-            let candidate = (compare != BY_CANDIDATE).then_some(&cell.candidate.label);
-            let others = cell.levels.iter().filter(|level| level.axis != *compare);
-            let levels: Vec<_> = others.map(|level| (&level.axis, &level.value)).collect();
-            let promise = (compare == BY_CANDIDATE).then_some(cell.durability);
-            *rows.entry((metric.to_string(), candidate, promise, levels)).or_default() += 1;
-        }
+    if rows_asked(plan, cells).is_empty() {
+        return None;
     }
-    rows.retain(|_, rows| *rows > 1);
-    // The main effects of two factors or more have half of the error.
-    let shares =
-        if plan.design.primary.iter().any(|m| factors(m, plan, cells) > 1) { 2 } else { 1 };
-    let needed = blocks_needed(of_plan(plan), *rows.values().min()?, shares * rows.len());
+    let [first, all] = enough_blocks(plan, cells);
     let (held, cure) = match plan.design.stop {
-        StopRule::Blocks { .. } => (plan.design.blocks, ("--blocks", needed.to_string())),
+        StopRule::Blocks { .. } => (plan.design.blocks, ("--blocks", all.to_string())),
         // Of work that takes what it takes nobody knows how many blocks a time holds.
         StopRule::Decided { .. } if cells.iter().any(|cell| length_of(cell).is_work()) => {
             return None;
         }
         StopRule::Decided { budget_s, .. } => {
             let (opening_s, block_s) = race_s(plan);
-            let budget_m = (1.2 * (opening_s + f64::from(needed) * block_s) / 60.0).ceil();
+            let budget_m = (1.2 * (opening_s + f64::from(all) * block_s) / 60.0).ceil();
             (blocks_within(plan, budget_s), ("--budget", format!("{budget_m}m")))
         }
     };
-    (held < needed).then(|| {
+    (held < first).then(|| {
         let command = again(plan, &[(cure.0, Some(&cure.1))]);
         let blocks = counted(held.into(), "block");
         let held = match plan.design.stop {
             StopRule::Blocks { .. } => format!("it has {blocks}"),
             StopRule::Decided { budget_s, .. } => format!("{} hold {blocks}", span_text(budget_s)),
         };
-        format!("{held}, and no answer can come before block {needed}; instead: {command}")
+        format!("{held}, and no answer can come before block {first}; instead: {command}")
     })
-}
-
-/// Candidates and axes that vary over the cells of a metric.
-fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
-    let asked = || cells.iter().filter(|cell| applies(metric, cell));
-    let labels: BTreeSet<_> = asked().map(|cell| &cell.candidate.label).collect();
-    let levels = |axis: &Axis| -> BTreeSet<_> {
-        let all = asked().flat_map(|cell| &cell.levels);
-        all.filter(|level| level.axis == axis.name).map(|level| &level.value).collect()
-    };
-    let varies = plan.axes.iter().filter(|axis| levels(axis).len() > 1).count();
-    varies + usize::from(labels.len() > 1)
 }
 
 fn takes_what_it_takes(plan: &Plan) -> bool {
@@ -152,6 +134,10 @@ const BOOT_S: f64 = 6.0;
 mod tests {
     use super::*;
     use pickfs_analysis::decide::Rules;
+    use pickfs_record::{
+        Durability, Metric,
+        plan::{Axis, Statistic},
+    };
 
     use crate::{plan_file::read_plan, plans::built_in, preflight::preflight};
 
@@ -230,6 +216,30 @@ mod tests {
         let said = too_short(&etcd, &preflight(&etcd).expect("runs").cells);
         let cure = "it has 7 blocks, and no answer can come before block 8; instead: ./run etcd --blocks 8";
         assert_eq!(said.as_deref(), Some(cure));
+    }
+
+    #[test]
+    fn the_blocks_that_are_chosen_for_an_axis_are_those_before_which_no_answer_comes() {
+        let mut plan = planned("etcd");
+        plan.workload = "command".into();
+        plan.params = Map::from_iter([("command".to_owned(), "true".into())]);
+        plan.design.primary = vec![Metric::new("wall", Statistic::Mean)];
+        let one = blocks_asked(&plan);
+        let levels = [1, 2, 3, 4].map(serde_json::Value::from).into();
+        plan.axes.push(Axis { name: "repeat".into(), levels });
+        let workload = pickfs_workload::find(&plan.workload).expect("known");
+        let cells = expand(&plan, workload, |_| Durability::PowerLoss).expect("expands").cells;
+        assert_eq!(cells.len(), 12);
+        let chosen = blocks_asked(&plan);
+        assert!(chosen > one, "{chosen} of four panels, {one} of one");
+        let mut said = |blocks| {
+            plan.design.blocks = blocks;
+            too_short(&plan, &cells)
+        };
+        assert_eq!(said(chosen), None);
+        let text = said(chosen - 1).expect("too short");
+        assert!(text.contains(&format!("before block {chosen}; ")), "{text}");
+        assert!(text.ends_with(&format!("--blocks {chosen}")), "{text}");
     }
 
     #[test]

@@ -2,8 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use pickfs_analysis::budget::enough_blocks;
-use pickfs_lab::plan_file::read_plan;
+use pickfs_lab::{length::blocks_asked, plan_file::read_plan};
 use pickfs_record::{
     Plan,
     plan::{Metric, Statistic, View},
@@ -154,7 +153,7 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
     plan.explain_above_ns = None;
     if args.changes.blocks.is_none() && args.changes.budget.is_none() && !args.changes.until_decided
     {
-        plan.design.blocks = enough_blocks(&plan);
+        plan.design.blocks = blocks_asked(&plan);
     }
     Ok(plan)
 }

@@ -4,8 +4,7 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, bail};
-use pickfs_analysis::budget::enough_blocks;
-use pickfs_lab::plan_file::VARIANT;
+use pickfs_lab::{length::blocks_asked, plan_file::VARIANT};
 use pickfs_record::{
     Condition, Plan, Scope,
     plan::{Adjustment, Axis, Metric},
@@ -36,7 +35,7 @@ pub fn plan(files: &[std::path::PathBuf], changes: &PlanChanges) -> anyhow::Resu
     }
     let mut plan = changed_plan(plan, changes)?;
     if changes.blocks.is_none() && changes.budget.is_none() && !changes.until_decided {
-        plan.design.blocks = enough_blocks(&plan);
+        plan.design.blocks = blocks_asked(&plan);
     }
     Ok(plan)
 }
