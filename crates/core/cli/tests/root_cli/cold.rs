@@ -8,7 +8,7 @@ fn cold_rows_of_two_lanes_are_cold_on_a_fresh_file_system() {
     only_if!(may_run(&["mkfs.ext4"]));
     let (_kept, out) = folder();
     let line = format!(
-        "run column-tiny --fs ext4 --blocks 1 --size 1GiB --raw-probe 50ms --set lanes=2 --set threads=2 \
+        "run column-tiny --fs ext4 --blocks 1 --size 512MiB --raw-probe 50ms --set lanes=2 --set threads=2 \
          --set files_limit=250MiB --set random_variants=no --out {}",
         out.display()
     );
