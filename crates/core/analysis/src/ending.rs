@@ -72,10 +72,11 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
         ),
         false => String::new(),
     };
+    let others = both.and_then(|(group, panel)| told::not_ranked(group, panel, &answer.metric));
     Ending {
         end: answer.end,
         panel: answer.panel.clone(),
-        sentence: format!("{sentence}.{raw}"),
+        sentence: format!("{sentence}.{raw}{}", others.unwrap_or_default()),
         turn: panel.and_then(|panel| turn(panel, answer)),
         cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
         ..told::told(run, both, answer)

@@ -1,12 +1,15 @@
 use pickfs_record::{
     RunRecord,
-    finding::{Answer, AnswerEnd, Ending, OutOf, Panel},
+    finding::{Answer, AnswerEnd, Ending, OutOf, Panel, Row},
+    plan::{Metric, Statistic},
 };
 
 use super::{cold_disk, commands};
 use crate::{
-    panels::Group,
-    wording::{blocks_text, interval_text, list, metric_name, times},
+    answers::misses_its_rate,
+    panels::{Group, applies},
+    summary::is_carried,
+    wording::{blocks_text, interval_text, list, metric_name, quantile_name, times},
 };
 
 /// Those that are left, where the blocks say anything.
@@ -53,6 +56,26 @@ fn story(answer: &Answer) -> Option<String> {
     (!out.is_empty()).then_some(said)
 }
 
+/// ` Not ranked: btrfs, too few slow episodes for p99.9.`, of those that ran beside the ranked ones.
+pub(super) fn not_ranked(group: &Group<'_>, panel: &Panel, metric: &Metric) -> Option<String> {
+    let Statistic::Quantile(q) = metric.statistic else { return None };
+    let rivals = group.rivals();
+    let is_rival = |index: usize| index == group.reference || rivals.contains(&index);
+    let lacks = |(index, row): &(usize, &Row)| {
+        let member = &group.members[*index];
+        is_rival(*index)
+            && applies(metric, member.cell)
+            && row.ops.iter().any(|op| metric.names(&op.op))
+            && !is_carried(&row.ops, metric)
+            && !misses_its_rate(member)
+    };
+    let rows = panel.rows.iter().enumerate().take(group.members.len()).filter(lacks);
+    let labels: Vec<String> = rows.map(|(_, row)| row.label.clone()).collect();
+    let (names, quantile) = (list(&labels), quantile_name(q));
+    let said = format!(" Not ranked: {names}, too few slow episodes for {quantile}.");
+    (!labels.is_empty()).then_some(said)
+}
+
 fn out(one: &OutOf) -> String {
     let range =
         one.interval.map_or(String::new(), |(low, high)| format!(" {}", interval_text(low, high)));
@@ -72,7 +95,10 @@ fn out(one: &OutOf) -> String {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_record::plan::StopRule;
+    use pickfs_record::{
+        Cell,
+        plan::{Metric, Statistic, StopRule},
+    };
     use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
     fn said(blocks: u32, candidates: Vec<FakeCandidate>) -> (Vec<String>, Vec<String>) {
@@ -110,6 +136,31 @@ mod tests {
         assert_eq!(best, ["ext4:noatime", "xfs:noatime"]);
         let begin = "By durable p50 after 12 blocks: btrfs is slower than ";
         assert!(sentences[0].starts_with(begin), "{}", sentences[0]);
+    }
+
+    #[test]
+    fn one_that_does_not_carry_the_asked_tail_is_named_beside_the_answer_of_the_others() {
+        let metric = Metric::new("durable", Statistic::Quantile(0.999));
+        let ask = FakeRun { blocks: 12, primary: vec![metric], ..FakeRun::default() };
+        let mut run = fake_run(&ask);
+        let told = |run: &_| {
+            let mut endings = crate::findings(run).endings.into_iter();
+            let ending = endings.find(|ending| ending.panel == "sync=fdatasync");
+            ending.expect("asked").sentence
+        };
+        let all = told(&run);
+        assert!(!all.contains("Not ranked"), "{all}");
+        let of_btrfs = |cell: &&Cell| cell.candidate.label == "btrfs:noatime";
+        let cells: Vec<_> = run.cells.iter().filter(of_btrfs).map(|cell| cell.id.clone()).collect();
+        for trial in run.trials.iter_mut().filter(|trial| cells.contains(&trial.cell)) {
+            for op in &mut trial.ops {
+                let all = [Some(&mut op.service), op.response.as_mut()].into_iter().flatten();
+                all.flat_map(|times| &mut times.quantiles).for_each(|row| row.episodes = 0);
+            }
+        }
+        let said = told(&run);
+        let end = "loop image. Not ranked: btrfs:noatime, too few slow episodes for p99.9.";
+        assert!(said.ends_with(end), "{said}");
     }
 
     #[test]
