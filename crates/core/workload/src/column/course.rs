@@ -218,8 +218,10 @@ fn meta(lane: &mut Lane) -> Result<(), Fault> {
     calls(lane, "size", || {
         let file = File::open(&counted).map_err(Fault::io("open", &counted))?;
         let bytes = file.metadata().map_err(Fault::io("fstat", &counted))?.len();
-        let what = format_args!("has {bytes} bytes instead of {expected}");
-        if bytes == expected { Ok(()) } else { Err(wrong(&counted, what)) }
+        match bytes == expected {
+            true => Ok(()),
+            false => Err(wrong(&counted, format_args!("has {bytes} bytes instead of {expected}"))),
+        }
     })?;
     calls(lane, "mmap", || get(&mapped, Layout::Longs))?;
     lane.checked += 1;
