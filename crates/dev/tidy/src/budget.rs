@@ -16,7 +16,7 @@ const LINES: &[(&str, usize)] = &[
     ("core/store", 1160),
     ("core/sys", 6580),
     ("core/worker", 330),
-    ("core/workload", 17480),
+    ("core/workload", 17490),
     ("dev/testkit", 2090),
     ("dev/tidy", 1510),
     ("engines/fix", 6950),
