@@ -160,7 +160,7 @@ mod tests {
         Arrival, Clock, OpIndex, RecorderOptions, SimClock, plan::ResponseBound, recorder,
     };
     use pickfs_testkit::{FakeRun, fake_run, fake_spec};
-    use pickfs_workload::{Arrived, Bench, Fault, Pace, Span, Work, drive};
+    use pickfs_workload::{Bench, Due, Fault, Pace, Span, Work, drive};
 
     use super::*;
 
@@ -237,10 +237,10 @@ mod tests {
     }
 
     impl Work for Stalling {
-        fn arrival<C: Clock>(
+        fn run<C: Clock>(
             &mut self,
             clock: &C,
-            arrival: &Arrived,
+            arrival: &Due,
             bench: &mut Bench,
         ) -> Result<u64, Fault> {
             let stall = self.stalls_at_ns.take_if(|at_ns| arrival.start_ns > *at_ns);

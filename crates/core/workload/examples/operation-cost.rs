@@ -7,7 +7,7 @@
 use std::hint::black_box;
 
 use pickfs_record::{Arrival, Clock, MonotonicClock, OpIndex, RecorderOptions, SimClock, recorder};
-use pickfs_workload::{Arrived, Bench, Fault, Nothing, Pace, Span, Work, drive};
+use pickfs_workload::{Bench, Due, Fault, Nothing, Pace, Span, Work, drive};
 
 const ROUNDS: usize = 15;
 const ROUND_NS: u64 = 60_000_000;
@@ -39,7 +39,7 @@ struct Unrecorded;
 
 impl Work for Unrecorded {
     #[inline]
-    fn arrival<C: Clock>(&mut self, clock: &C, _: &Arrived, _: &mut Bench) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, _: &Due, _: &mut Bench) -> Result<u64, Fault> {
         Ok(clock.now_ns())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pickfs_record::{Lateness, Lindley, OpIndex, Operation, Recorder};
 use pickfs_sys::live_page::{LiveCounter, LivePage};
 
-use crate::{drive::Arrived, slow::SlowPen};
+use crate::{drive::Due, slow::SlowPen};
 
 /// Looked at while a measurement runs, never reported.
 pub trait LiveOperations: Send + Sync {
@@ -66,7 +66,7 @@ impl Bench {
     }
 
     #[inline]
-    pub fn begin(&mut self, arrival: &Arrived) {
+    pub fn begin(&mut self, arrival: &Due) {
         self.due_ns = arrival.due_ns;
         if self.is_open {
             self.lindley.begin(arrival.due_ns, arrival.start_ns);
@@ -77,7 +77,7 @@ impl Bench {
     }
 
     #[inline]
-    pub fn end(&mut self, arrival: &Arrived, end_ns: u64) {
+    pub fn end(&mut self, arrival: &Due, end_ns: u64) {
         self.arrivals += 1;
         if self.is_open {
             self.lindley.end(end_ns);
@@ -135,7 +135,7 @@ impl Bench {
     ///
     /// Its end on the line without the driver's stalls is that of the present arrival.
     #[inline]
-    pub fn operation_of(&mut self, op: OpIndex, earlier: &Arrived, end_ns: u64, offset_bytes: u64) {
+    pub fn operation_of(&mut self, op: OpIndex, earlier: &Due, end_ns: u64, offset_bytes: u64) {
         let response_ns =
             self.is_open.then(|| self.due_ns + self.lindley.response_ns(end_ns) - earlier.due_ns);
         let (due_ns, start_ns) = (earlier.due_ns, earlier.start_ns);

@@ -9,7 +9,7 @@ use pickfs_record::{Arrival, Clock, Schedule};
 use crate::{bench::Bench, fault::Fault};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Arrived {
+pub struct Due {
     /// When it was due; equal to `start_ns` in a closed loop.
     pub due_ns: u64,
     pub start_ns: u64,
@@ -25,12 +25,7 @@ pub trait Work {
         Ok(())
     }
 
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault>;
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault>;
 
     /// Called shortly before an arrival that is waited for is due: a spin of the loop in which an application waits.
     /// Untimed.
@@ -177,9 +172,9 @@ pub fn drive<C: Clock, W: Work>(
         pace.wait(clock, due_ns, ended_ns);
         let next_due_ns = pace.next_due_ns(began_ns);
         let start_ns = clock.now_ns();
-        let arrival = Arrived { due_ns: due_ns.unwrap_or(start_ns), start_ns, next_due_ns };
+        let arrival = Due { due_ns: due_ns.unwrap_or(start_ns), start_ns, next_due_ns };
         bench.begin(&arrival);
-        ended_ns = work.arrival(clock, &arrival, bench)?;
+        ended_ns = work.run(clock, &arrival, bench)?;
         bench.end(&arrival, ended_ns);
         in_time += u64::from(ended_ns - began_ns <= span.length_ns || due_ns.is_none());
         due_ns = next_due_ns;

@@ -26,7 +26,7 @@ mod slow;
 pub mod workload;
 
 pub use bench::{Bench, LiveOperations, TimingError};
-pub use drive::{Arrived, Driven, Pace, Span, Work, drive};
+pub use drive::{Driven, Due, Pace, Span, Work, drive};
 pub use fault::Fault;
 pub use journal::{Appending, scrambled};
 pub use measurement::{Measured, Measurement};

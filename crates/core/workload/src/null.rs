@@ -6,7 +6,7 @@ use pickfs_record::{Clock, Durability, OpIndex};
 use crate::{
     arrival::{self, Schedule},
     bench::Bench,
-    drive::{Arrived, Pace, Span, Work},
+    drive::{Due, Pace, Span, Work},
     fault::Fault,
     measurement::{Measured, Measurement},
     param::{Literal, Param},
@@ -46,12 +46,7 @@ pub struct Nothing;
 
 impl Work for Nothing {
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         let end_ns = clock.now_ns();
         bench.record(OpIndex(0), arrival.start_ns, end_ns, 0);
         Ok(end_ns)

@@ -1,7 +1,7 @@
 use pickfs_record::{Arrival, Clock, MonotonicClock, RecorderOptions, recorder};
 use pickfs_testkit::{Counting, allocated};
 use pickfs_workload::{
-    Appending, Arrived, Bench, Fault, Nothing, Pace, Span, Work, column, drive, find,
+    Appending, Bench, Due, Fault, Nothing, Pace, Span, Work, column, drive, find,
 };
 use serde_json::json;
 
@@ -91,13 +91,8 @@ impl Work for Careless {
         Ok(())
     }
 
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
-        Nothing.arrival(clock, arrival, bench)
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
+        Nothing.run(clock, arrival, bench)
     }
 }
 

@@ -1,5 +1,5 @@
 use pickfs_record::{Arrival, Clock, OpIndex, OpRecord, RecorderOptions, SimClock, recorder};
-use pickfs_workload::{Arrived, Bench, Driven, Fault, Pace, Span, Work, drive};
+use pickfs_workload::{Bench, Driven, Due, Fault, Pace, Span, Work, drive};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
@@ -14,12 +14,7 @@ struct Scripted {
 }
 
 impl Work for Scripted {
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.clock.advance(self.script_ns[self.taken % self.script_ns.len()]);
         self.taken += 1;
         let end_ns = clock.now_ns();

@@ -13,7 +13,7 @@ mod pattern;
 mod queue;
 
 use pickfs_workload::Workload;
-use pickfs_workload::drive::Arrived;
+use pickfs_workload::drive::Due;
 
 fn cpu(cpu: Option<u32>) -> String {
     cpu.map_or("any CPU".into(), |cpu| format!("CPU {cpu}"))
@@ -21,7 +21,7 @@ fn cpu(cpu: Option<u32>) -> String {
 
 /// 1 for an arrival that began so long after it was due that it counts as late: twice what an operation over an idle machine takes.
 #[inline]
-fn late(arrival: &Arrived) -> u64 {
+fn late(arrival: &Due) -> u64 {
     u64::from(arrival.start_ns - arrival.due_ns > 1_000)
 }
 

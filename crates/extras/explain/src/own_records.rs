@@ -124,7 +124,7 @@ fn event_of(record: Record<'_>, thread: u32, names: &mut Names) -> Option<SchedE
             let stack = names.stacks.number(sample.stack()?.as_slice());
             (thread, What::Sampled { stack })
         }
-        Body::Arrived => (thread, What::In { prev: Task::default() }),
+        Body::Due => (thread, What::In { prev: Task::default() }),
         _ => return None,
     };
     Some(SchedEvent { time_ns, processor, thread, what })

@@ -177,7 +177,7 @@ fn switch(record: &Record<'_>, thread: u32) -> Option<SchedEvent> {
             let left = if is_preempted { Left::Preempted } else { Left::Asleep };
             What::Out { left, next: Task::UNKNOWN, stack: 0 }
         }
-        Body::Arrived => What::In { prev: Task::UNKNOWN },
+        Body::Due => What::In { prev: Task::UNKNOWN },
         _ => return None,
     };
     Some(SchedEvent { time_ns: record.time_ns, processor: record.processor, thread, what })

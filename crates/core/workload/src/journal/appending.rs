@@ -8,7 +8,7 @@ use pickfs_record::Clock;
 
 use crate::{
     bench::Bench,
-    drive::{Arrived, Work},
+    drive::{Due, Work},
     fault::Fault,
     journal::{
         content::Content,
@@ -65,9 +65,9 @@ pub struct Appending {
     is_ready: bool,
     next_sequence: u64,
     /// Arrivals whose record is encoded and not written; empty unless `batch` is above 1.
-    unwritten: Vec<Arrived>,
+    unwritten: Vec<Due>,
     /// Arrivals whose record is written and not synced.
-    unsynced: Vec<(Arrived, u64)>,
+    unsynced: Vec<(Due, u64)>,
     ops: OpPlaces,
     stamper: Option<Stamper>,
     slowdown: f64,
@@ -160,7 +160,7 @@ impl Appending {
     fn write<C: Clock>(
         &mut self,
         clock: &C,
-        arrival: &Arrived,
+        arrival: &Due,
         bench: &mut Bench,
     ) -> Result<u64, Fault> {
         let mut start_ns = arrival.start_ns;
@@ -212,7 +212,7 @@ impl Appending {
     }
 
     #[inline]
-    fn wants_sync(&self, arrival: &Arrived, now_ns: u64) -> bool {
+    fn wants_sync(&self, arrival: &Due, now_ns: u64) -> bool {
         match self.sync_when {
             SyncWhen::Never => false,
             SyncWhen::EachWrite => true,
@@ -268,12 +268,7 @@ impl Work for Appending {
     }
 
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.is_ready = false;
         let is_next_due = arrival.next_due_ns.is_none_or(|due_ns| due_ns <= arrival.start_ns);
         if is_next_due && self.unwritten.len() + 1 < self.batch {

@@ -11,7 +11,7 @@ use pickfs_record::Clock;
 
 use crate::{
     bench::Bench,
-    drive::{Arrived, Work},
+    drive::{Due, Work},
     fault::Fault,
     journal::published::Published,
 };
@@ -48,12 +48,7 @@ pub(super) fn one_file(directory: &Path, number: u64) -> Result<(), Fault> {
 }
 
 impl Work for Neighbour {
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        _arrival: &Arrived,
-        _: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, _arrival: &Due, _: &mut Bench) -> Result<u64, Fault> {
         one_file(&self.directory, self.files)?;
         self.files += 1;
         Ok(clock.now_ns())

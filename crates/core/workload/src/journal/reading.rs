@@ -14,7 +14,7 @@ use rustix::fs::Advice;
 
 use crate::{
     bench::Bench,
-    drive::{Arrived, Work},
+    drive::{Due, Work},
     fault::Fault,
     journal::{
         content::scrambled,
@@ -227,12 +227,7 @@ impl Work for Reading {
         if self.chosen.is_none() { self.choose() } else { Ok(()) }
     }
 
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         let (Some(chosen), Some(open)) = (self.chosen.take(), &self.open) else {
             return Ok(arrival.start_ns);
         };

@@ -8,7 +8,7 @@ use pickfs_fix::engine::Now;
 use pickfs_fix::session::Phase;
 use pickfs_record::{Clock, MonotonicClock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Arrived, Work};
+use pickfs_workload::drive::{Due, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::param::Resolved;
 
@@ -224,12 +224,7 @@ impl Work for Clients {
     }
 
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.is_ready = false;
         let client = self.orders as usize % self.traders.len();
         self.orders += 1;

@@ -6,7 +6,7 @@ use pickfs_fix::store::{Gate, StoreError};
 use pickfs_fix::{Acceptor, Observer, Way};
 use pickfs_record::{Arrival, Clock, MonotonicClock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Arrived, Pace, Span, Work};
+use pickfs_workload::drive::{Due, Pace, Span, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::measurement::{Measured, Measurement};
 use pickfs_workload::workload::Session;
@@ -66,10 +66,10 @@ impl Serving<'_> {
 
 impl Work for Serving<'_> {
     #[inline]
-    fn arrival<C: Clock>(
+    fn run<C: Clock>(
         &mut self,
         clock: &C,
-        _arrival: &Arrived,
+        _arrival: &Due,
         bench: &mut Bench,
     ) -> Result<u64, Fault> {
         self.is_over = !self.serve()?;

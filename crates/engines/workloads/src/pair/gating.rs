@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use pickfs_pair::{Error, Primary, PrimaryOptions, read_store};
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Arrived, Work};
+use pickfs_workload::drive::{Due, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::param::Resolved;
 use pickfs_workload::workload::Session;
@@ -73,7 +73,7 @@ pub(super) struct Gating {
     payload: Vec<u8>,
     places: Places,
     /// Arrivals whose messages were taken and are not safe.
-    open: Vec<Arrived>,
+    open: Vec<Due>,
     is_ready: bool,
     next_number: u64,
     bytes_written: u64,
@@ -129,7 +129,7 @@ impl Gating {
     }
 
     #[inline]
-    fn take(&mut self, arrival: &Arrived) -> Result<(), Fault> {
+    fn take(&mut self, arrival: &Due) -> Result<(), Fault> {
         let request = match &mut self.client {
             Some(client) => client.ask(&self.payload)?,
             None => &self.payload,
@@ -246,12 +246,7 @@ impl Work for Gating {
     }
 
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.take(arrival)?;
         let taken_ns = clock.now_ns();
         let is_next_due = arrival.next_due_ns.is_some_and(|due_ns| due_ns <= taken_ns);

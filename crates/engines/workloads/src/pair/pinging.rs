@@ -11,7 +11,7 @@ use pickfs_pair::Waiting;
 use pickfs_pair::wire::{ACK_BYTES, ENTRY_HEAD_BYTES};
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Arrived, Work};
+use pickfs_workload::drive::{Due, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::workload::Session;
 
@@ -69,12 +69,7 @@ impl Work for Pinging {
     }
 
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.end.send(&self.frame).map_err(lost)?;
         let began = Instant::now();
         let is_late = || began.elapsed() > ANSWER_WITHIN;

@@ -2,7 +2,7 @@
 
 use pickfs_record::{Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Arrived, Work};
+use pickfs_workload::drive::{Due, Work};
 use pickfs_workload::fault::Fault;
 
 use crate::pattern::Pattern;
@@ -49,12 +49,7 @@ impl Work for Appending {
     }
 
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.is_ready = false;
         stamp(&mut self.payload, bench.origin_ns(arrival.start_ns), arrival.start_ns);
         let offset_bytes = self.sink.append(&self.payload)?;

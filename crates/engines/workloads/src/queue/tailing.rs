@@ -11,7 +11,7 @@ use pickfs_queue::ReadBy;
 use pickfs_record::record::OpRecord;
 use pickfs_record::{Arrival, Clock, OpIndex};
 use pickfs_workload::bench::Bench;
-use pickfs_workload::drive::{Arrived, Pace, Span, Work};
+use pickfs_workload::drive::{Due, Pace, Span, Work};
 use pickfs_workload::fault::Fault;
 use pickfs_workload::measurement::{Measured, Measurement};
 use pickfs_workload::role::{self, Player};
@@ -123,12 +123,7 @@ fn found(pattern: &Pattern, last_number: &mut u64, payload: &[u8]) -> Result<Tol
 
 impl Work for Tailing {
     #[inline]
-    fn arrival<C: Clock>(
-        &mut self,
-        clock: &C,
-        arrival: &Arrived,
-        bench: &mut Bench,
-    ) -> Result<u64, Fault> {
+    fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         let Some((told, end_ns)) = self.next(clock)? else {
             self.is_over = true;
             return Ok(arrival.start_ns);

@@ -43,7 +43,7 @@ pub enum CallWhat {
     },
     Named(Box<str>),
     Gone,
-    Arrived,
+    Due,
     /// It was here while it had a processor: kernel addresses, innermost first.
     Sampled(Box<[u64]>),
     /// A ring is full: from here on events of any thread may be missing.
@@ -109,7 +109,7 @@ impl CallReader {
             Body::Started { by } => CallWhat::Started { by },
             Body::Ended => CallWhat::Gone,
             Body::Named(name) => CallWhat::Named(name.into()),
-            Body::Arrived => CallWhat::Arrived,
+            Body::Due => CallWhat::Due,
             Body::Sample(mut sample) if self.clocks.contains(&record.id) => {
                 CallWhat::Sampled(sample.stack()?.into())
             }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn threads_begin_and_take_a_processor_and_leaving_it_is_not_told() {
         assert_eq!(read(&fork()).unwrap().what, CallWhat::Started { by: 41 });
-        assert_eq!(read(&switch(false, false)).unwrap().what, CallWhat::Arrived);
+        assert_eq!(read(&switch(false, false)).unwrap().what, CallWhat::Due);
         assert_eq!(read(&switch(true, false)), None);
     }
 

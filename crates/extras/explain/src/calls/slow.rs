@@ -83,7 +83,7 @@ impl SlowCalls {
                 self.watched.insert(event.thread, on_machine);
                 self.meet(on_machine, event);
             }
-            CallWhat::Arrived => self.own(event, What::In { prev: Task::default() }),
+            CallWhat::Due => self.own(event, What::In { prev: Task::default() }),
             CallWhat::Sampled(ref stack) => {
                 let stack = self.eyes.names.stacks.number(&stack[..]);
                 self.own(event, What::Sampled { stack });

@@ -84,7 +84,7 @@ impl CallTally {
             CallWhat::Started { by } => self.started(event, *by),
             CallWhat::Named(name) => self.thread(event).name = name.clone(),
             CallWhat::Gone => self.gone(event.thread),
-            CallWhat::Arrived | CallWhat::Sampled(_) => {}
+            CallWhat::Due | CallWhat::Sampled(_) => {}
             CallWhat::Losing => {
                 self.counts.events -= 1;
                 self.losing += 1;

@@ -53,7 +53,7 @@ pub enum Body<'a> {
     },
     Ended,
     Named(Cow<'a, str>),
-    Arrived,
+    Due,
     Left {
         is_preempted: bool,
     },
@@ -115,7 +115,7 @@ impl<'a> Record<'a> {
         let (processor, _, id) = (bytes.u32()?, bytes.u32()?, bytes.u64()?);
         let body = match kind {
             SWITCH if flags & LEAVES != 0 => Body::Left { is_preempted: flags & PREEMPTED != 0 },
-            SWITCH => Body::Arrived,
+            SWITCH => Body::Due,
             LOST => {
                 body.u64()?;
                 Body::Lost { count: body.u64()? }
@@ -196,7 +196,7 @@ pub(crate) mod tests {
             assert_eq!((record.process, record.thread, record.time_ns), (process, thread, 5_000));
             assert_eq!(record.body, body);
         };
-        told(switch(false, false), 40, 41, Body::Arrived);
+        told(switch(false, false), 40, 41, Body::Due);
         for is_preempted in [false, true] {
             told(switch(true, is_preempted), 40, 41, Body::Left { is_preempted });
         }
