@@ -1,11 +1,15 @@
-pub const PICKFS: &str = "Examples:
-  pickfs quick                            five minutes: which file system for my journal?
+pub const PICKFS: &str = "What are you choosing for?
+  pickfs quick                            a journal, a log
+  pickfs postgresql                       a database; also sqlite, redis, rocksdb
+  pickfs column                           kdb+, a column store
+  pickfs files                            a file server, a NAS
+  pickfs -- make -j4                      a program of yours
+  pickfs --fio my-jobs.fio                your fio jobs
+
+Examples:
   pickfs quick --fs ext4:noatime --fs xfs
   pickfs journal --device /dev/nvme1n1 --erase
-  pickfs my-plan.toml --dir /data --json
-  pickfs --ram -- make -j4                any command of yours
   pickfs plan quick --steps               the exact commands, nothing touched
-  pickfs report pickfs-runs/2026-11-21-quick --format png --out pictures/
   pickfs compare pickfs-runs/a pickfs-runs/b
   pickfs serve                            all runs in a browser
 

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use pickfs_analysis::{
     budget::{blocks_within, enough_blocks, race_s, rows_asked},
     ending::command as again,
@@ -5,7 +7,7 @@ use pickfs_analysis::{
 use pickfs_record::{
     BackingSpec, Cell, Plan,
     plan::StopRule,
-    quantity::{counted, span_text},
+    quantity::{bytes_text, counted, span_text},
 };
 use pickfs_workload::Length;
 use serde_json::Map;
@@ -13,7 +15,7 @@ use serde_json::Map;
 use crate::{
     engines::engine_of,
     expand::expand,
-    preflight::{ceiling, is_in_memory, size_bytes},
+    preflight::{ceiling, is_in_memory, needs_root, size_bytes},
 };
 
 pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
@@ -32,6 +34,34 @@ pub fn expected_s(plan: &Plan, cells: &[Cell]) -> f64 {
     match plan.design.stop {
         StopRule::Blocks { .. } => before_s + blocks_s,
         StopRule::Decided { budget_s, .. } => before_s + budget_s.min(blocks_s),
+    }
+}
+
+/// What a run takes, in words.
+#[derive(Debug, Clone)]
+pub struct Cost {
+    pub time: String,
+    pub room: String,
+    pub rights: &'static str,
+}
+
+impl Cost {
+    pub fn of(plan: &Plan, cells: &[Cell]) -> Cost {
+        let bytes = size_bytes(&plan.backing).map(bytes_text);
+        let room = match (&plan.backing, bytes) {
+            (BackingSpec::Loop { .. }, Some(bytes)) => format!("an image of {bytes}"),
+            (BackingSpec::Ram { .. }, Some(bytes)) => format!("{bytes} of memory"),
+            (BackingSpec::Device { .. }, _) => "all that is on the device".into(),
+            _ => "directories as they are".into(),
+        };
+        let rights = if needs_root(plan, cells) { "root" } else { "no root" };
+        Cost { time: length_text(plan, expected_s(plan, cells)), room, rights }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}; {}", self.time, self.room, self.rights)
     }
 }
 

@@ -109,11 +109,14 @@ pub fn check_answerable(plan: &Plan, expansion: &Expansion) -> Result<(), Prefli
 }
 
 pub fn check_privilege(plan: &Plan, cells: &[Cell]) -> Result<(), PreflightError> {
-    let needs_root = !matches!(plan.backing, BackingSpec::Directory { .. }) && any_native(cells);
-    match needs_root && !rustix::process::geteuid().is_root() {
+    match needs_root(plan, cells) && !rustix::process::geteuid().is_root() {
         true => Err(PreflightError::Refused(NOT_ROOT.into())),
         false => Ok(()),
     }
+}
+
+pub(crate) fn needs_root(plan: &Plan, cells: &[Cell]) -> bool {
+    !matches!(plan.backing, BackingSpec::Directory { .. }) && any_native(cells)
 }
 
 /// A typo in a metric, an adjustment or an exclusion would cost a whole run.

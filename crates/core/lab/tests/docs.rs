@@ -14,7 +14,7 @@ use pickfs_candidate::{
     fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
 };
-use pickfs_lab::{expand::expand, plan_file::read_plan};
+use pickfs_lab::{expand::expand, length::Cost, plan_file::read_plan, plans::built_in, preflight};
 use pickfs_record::{Durability, Plan};
 
 fn page_path(page: &str) -> PathBuf {
@@ -97,6 +97,52 @@ fn the_blocks_that_an_answer_needs_are_listed() {
         writeln!(table, "| {candidates} | {} |", needed.join(" | ")).expect("a line");
     }
     check_part("plans.md", "blocks needed", &table);
+}
+
+/// What a built-in plan takes where every file system of it is there.
+fn cost(name: &str) -> Cost {
+    pickfs_engine_workloads::add();
+    let plan = built_in(name).expect("a built-in plan");
+    let plan = read_plan(plan.name, plan.text).expect("a good plan");
+    let workload = pickfs_workload::find(&plan.workload).expect("a workload");
+    let ceiling = |candidate: &_| preflight::ceiling(candidate, &plan.backing);
+    Cost::of(&plan, &expand(&plan, workload, ceiling).expect("cells").cells)
+}
+
+#[test]
+fn each_question_says_what_its_command_takes() {
+    let pages = fs::read_dir(page_path("questions")).expect("the pages of questions");
+    for page in pages {
+        let file = page.expect("a page").file_name().into_string().expect("a name");
+        let page = format!("questions/{file}");
+        for part in page_text(&page).split("<!-- begin cost ").skip(1) {
+            let plan = part.split(" -->").next().expect("the name of a plan");
+            let file = format!("../../plans/{plan}.toml");
+            let line = format!("`./run {plan}` takes {} ([plan]({file})).", cost(plan));
+            check_part(&page, &format!("cost {plan}"), &line);
+        }
+    }
+}
+
+#[test]
+fn the_front_page_has_a_command_for_each_purpose() {
+    let own = |times: &str| Cost { time: times.into(), ..cost("quick") };
+    let mut table = String::from(
+        "| for | command | time | writes at least | rights |\n|---|---|---|---|---|\n",
+    );
+    for (purpose, words, Cost { time, room, rights }) in [
+        ("a journal, a log", "quick", cost("quick")),
+        ("a database", "postgresql", cost("postgresql")),
+        ("kdb+, a column store", "column", cost("column")),
+        ("a file server, a NAS", "files", cost("files")),
+        ("a program of mine", "-- COMMAND", own("24 times its own")),
+        ("my fio jobs", "--fio JOBFILE", own("24 times their own")),
+    ] {
+        let time = time.split(", up to").next().unwrap_or_default();
+        writeln!(table, "| {purpose} | `./run {words}` | {time} | {room} | {rights} |")
+            .expect("a line");
+    }
+    check_part("../README.md", "choices", &table);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use pickfs_lab::{
     expand::Expansion,
-    length::{expected_s, length_text, too_short},
+    length::{Cost, too_short},
     plan_file::read_plan,
     plans::{PLANS, TOUR},
     preflight,
@@ -45,7 +45,7 @@ fn list() -> anyhow::Result<Exit> {
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {
     terminal::flow(&plan.question, 2);
-    let took = length_text(plan, expected_s(plan, &expansion.cells));
+    let took = Cost::of(plan, &expansion.cells);
     let blocks = match plan.design.stop {
         StopRule::Blocks { .. } => {
             format!("{}, {took}", counted(plan.design.blocks.into(), "block"))
