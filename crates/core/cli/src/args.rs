@@ -370,8 +370,9 @@ pub struct CompareArgs {
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
     /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu, linux-2011-eighteen), a
-    /// file of bonnie++ CSV lines (1.96 to 1.98), or `claims`: what five articles said
-    #[arg(long, value_name = "TABLE|FILE.csv|claims")]
+    /// file of bonnie++ CSV lines (1.96 to 1.98), throughputs of KX Nano (FILESYSTEM.psv, or a folder of them),
+    /// or `claims`: what five articles said
+    #[arg(long, value_name = "TABLE|FILE|FOLDER|claims")]
     pub with: Option<String>,
     /// Of the claims only those of this article: 000 FIX engine, 001 journal, 002 column store,
     /// 003 kernel upgrade, 004 eighteen file systems; may be repeated

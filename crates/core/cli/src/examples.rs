@@ -88,6 +88,7 @@ pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/old pickfs-runs/new-kernel pickfs-runs/new-kernel-xfs
   pickfs compare pickfs-runs/2026-11-21-column --with kx-2025-rhel9
   pickfs compare pickfs-runs/2026-11-21-files --with bonnie.csv --html beside.html
+  pickfs compare pickfs-runs/2026-11-21-column --with nano/xfs.psv
   pickfs compare pickfs-runs/2026-11-21-article-001-readers --with claims --article 001
   pickfs compare pickfs-runs/a pickfs-runs/b --with claims --features features.json
 

@@ -7,6 +7,7 @@ use pickfs_analysis::published::{
     Word,
     beside::{Beside, Pair, Part},
 };
+use pickfs_record::quantity::significant;
 
 use crate::{
     document::{Cell, Column, Document, Kind, Node, Role, RowKind, Table, Text, facts},
@@ -23,7 +24,34 @@ pub fn beside_document(beside: &Beside) -> Document {
     Document { title, nodes }
 }
 
-fn part_nodes(part: &Part) -> [Node; 2] {
+fn part_nodes(part: &Part) -> Vec<Node> {
+    let mut nodes = if part.candidates.is_empty() { Vec::new() } else { ratio_nodes(part).into() };
+    if !part.rates.is_empty() {
+        nodes.extend(rate_nodes(part));
+    }
+    nodes
+}
+
+/// Of a file of the user's own: what both counted in a second.
+fn rate_nodes(part: &Part) -> [Node; 2] {
+    let mut table = Table::new([("", Kind::Word), ("unit", Kind::Word)]);
+    for (index, own) in part.rates.iter().enumerate() {
+        for under in ["published", "here"] {
+            let column = Column::new(own.candidate.clone(), Kind::Number).under(under);
+            table.columns.push(Column { part: Some(index), ..column });
+        }
+    }
+    for (at, row) in part.rows.iter().enumerate() {
+        let unit = part.rates.first().map_or("", |own| own.pairs[at].unit.as_str());
+        let pairs = part.rates.iter().map(|own| &own.pairs[at]);
+        let rates = pairs.flat_map(|pair| [pair.published, pair.measured]);
+        let rates = rates.map(|rate| Cell::from(rate.map_or_else(|| "-".into(), significant)));
+        table.row([Cell::from(&row.label), Cell::from(unit)].into_iter().chain(rates));
+    }
+    [Node::Heading(3, format!("{}, rates", part.title).into()), Node::Table(table)]
+}
+
+fn ratio_nodes(part: &Part) -> [Node; 2] {
     let title = format!("{}, >1: {} faster", part.title, part.reference);
     let mut table = Table::new([("", Kind::Word)]);
     for (index, candidate) in part.candidates.iter().enumerate() {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{
     facts::{Fact, Statistic},
+    rates::{BesideRates, rates},
     table::Published,
     word::Word,
 };
@@ -43,6 +44,9 @@ pub struct Part {
     pub reference: String,
     pub candidates: Vec<String>,
     pub rows: Vec<BesideRow>,
+    /// Of a file of the user's own: rates as they are, for each file system that both have, the reference first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<BesideRates>,
     /// One per candidate: geometric means over the rows that both have.
     pub means: Vec<Option<MeanPair>>,
 }
@@ -83,12 +87,12 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
         table: table.name.clone(),
         about: table.about.clone(),
         parts: Vec::new(),
-        notes: vec![
-            "the table is of another machine, without a spread: a ratio of it counts as a \
-             difference where its two decimals differ from 1.00; here the interval of each row \
-             alone decides (exploratory: one row in twenty differs by chance)"
-                .into(),
-        ],
+        notes: vec![format!(
+            "the table is {}without a spread: a ratio of it counts as a difference where its two \
+             decimals differ from 1.00; here the interval of each row alone decides (exploratory: \
+             one row in twenty differs by chance)",
+            if table.is_own { "" } else { "of another machine, " }
+        )],
     };
     if run.plan.design.compare != BY_CANDIDATE {
         found.notes.push(format!(
@@ -109,12 +113,12 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
     found
 }
 
-struct Columns<'a> {
+pub(super) struct Columns<'a> {
     group: &'a Group<'a>,
-    processes: u32,
-    reference: &'a Member<'a>,
-    reference_fs: String,
-    others: Vec<(&'a Member<'a>, String)>,
+    pub(super) processes: u32,
+    pub(super) reference: &'a Member<'a>,
+    pub(super) reference_fs: String,
+    pub(super) others: Vec<(&'a Member<'a>, String)>,
 }
 
 impl<'a> Columns<'a> {
@@ -142,7 +146,10 @@ impl<'a> Columns<'a> {
         let place = match (place, table.reference) {
             (Some(place), _) => place,
             (None, None) if !members.is_empty() => 0,
-            _ => return Err(format!("{at}{wanted}, the reference of the table, was not measured")),
+            (None, None) => return Err(format!("{at}no file system of the table was measured")),
+            (None, Some(_)) => {
+                return Err(format!("{at}{wanted}, the reference of the table, was not measured"));
+            }
         };
         let (reference, reference_fs) = members.remove(place);
         members.retain(|(member, _)| member.backing == reference.backing);
@@ -192,8 +199,7 @@ fn part(
             labels.push(fact);
         }
     }
-    let rows: Vec<BesideRow> =
-        labels.into_iter().map(|fact| row(table, columns, fact, rules)).collect();
+    let rows: Vec<BesideRow> = labels.iter().map(|fact| row(table, columns, fact, rules)).collect();
     let processes = match columns.processes {
         1 => "one process".to_string(),
         many => format!("{many} processes"),
@@ -204,6 +210,7 @@ fn part(
         title: format!("{name}, {split}, {processes}{at}"),
         reference: columns.reference_fs.clone(),
         candidates: columns.others.iter().map(|(member, _)| member.label.clone()).collect(),
+        rates: if table.is_own { rates(table, columns, &labels) } else { Vec::new() },
         means: (0..columns.others.len()).map(|index| mean(&rows, index)).collect(),
         rows,
     }
@@ -252,7 +259,7 @@ fn measured(
 }
 
 /// The phase with a fact's label and heat; a fact without heat means either.
-fn phase_of(member: &Member<'_>, fact: &Fact) -> Option<String> {
+pub(super) fn phase_of(member: &Member<'_>, fact: &Fact) -> Option<String> {
     let fits = |phase: &&PhaseRecord| {
         let same_heat = |heat: Heat| phase.heat.is_none_or(|own| own == heat);
         phase.label == fact.label && !phase.is_derived && fact.heat().is_none_or(same_heat)

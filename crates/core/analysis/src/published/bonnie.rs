@@ -109,6 +109,7 @@ pub fn read(name: &str, text: &str) -> Result<Published, BonnieCsvError> {
             "bonnie++ CSV, {count}; lines of one name are repetitions, their median counts"
         ),
         reference: None,
+        is_own: true,
         facts: facts(&lines),
     })
 }

@@ -64,6 +64,11 @@ impl Fact {
         }
     }
 
+    /// Whether the source multiplied it with the letters of a sync command.
+    pub fn counts_a_command(&self) -> bool {
+        self.table == "write" && self.label.starts_with("sync ")
+    }
+
     /// Whether the source derived it from the other rows of its table.
     pub fn is_summary(&self) -> bool {
         self.label == GEOMETRIC_MEAN || self.label == MAX_RATIO

@@ -11,12 +11,14 @@ pub struct Published {
     pub name: String,
     pub about: String,
     pub reference: Option<&'static str>,
+    /// The user's own file, perhaps of this very machine.
+    pub is_own: bool,
     pub facts: Vec<Fact>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "published table `{name}` not known; use {}, or a file of bonnie++ CSV lines that ends in .csv",
+    "published table `{name}` not known; use {}, a file of bonnie++ CSV lines (.csv), or KX Nano's tables: a .psv or their folder",
     names().join(", ")
 )]
 pub struct UnknownTable {
@@ -52,6 +54,7 @@ static TABLES: LazyLock<Vec<Published>> = LazyLock::new(|| {
         name: name.into(),
         about: about.into(),
         reference,
+        is_own: false,
         facts: read(text).expect("the tables of this crate are read by its tests"),
     };
     ENTRIES.into_iter().map(table).collect()

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use pickfs_analysis::{
     compare::{Named, compare as compare_runs},
     findings,
-    published::{self, Published, beside::beside, bonnie},
+    published::{self, Fact, Published, beside::beside, bonnie, nano},
 };
 use pickfs_record::RunRecord;
 use pickfs_report::{
@@ -25,7 +25,8 @@ use crate::{
     terminal,
 };
 
-const CSV_BYTES_MAX: u64 = 16 << 20;
+const TABLE_BYTES_MAX: u64 = 16 << 20;
+const PSV_FILES_MAX: usize = 64;
 
 pub fn compare(args: &CompareArgs) -> anyhow::Result<Exit> {
     match (args.with.as_deref(), args.runs.as_slice()) {
@@ -98,7 +99,7 @@ fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit
         Ok(table) => table,
         Err(unknown) if !is_file(with) => return Err(unknown.into()),
         Err(_) => {
-            read = csv_table(Path::new(with))?;
+            read = own_table(Path::new(with))?;
             &read
         }
     };
@@ -115,20 +116,56 @@ fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit
 }
 
 fn is_file(name: &str) -> bool {
-    name.ends_with(".csv") || Path::new(name).exists()
+    [".csv", ".psv"].iter().any(|end| name.ends_with(end)) || Path::new(name).exists()
 }
 
-fn csv_table(path: &Path) -> anyhow::Result<Published> {
+/// A file of bonnie++'s lines; KX Nano's tables of throughputs, each named after its file system.
+fn own_table(path: &Path) -> anyhow::Result<Published> {
+    let shown = path.display().to_string();
+    let is_psv = |path: &Path| path.extension().is_some_and(|extension| extension == "psv");
+    if is_psv(path) {
+        let facts = nano_facts(path, &limited(path)?)?;
+        return Ok(nano::published(&shown, facts));
+    }
+    if !path.is_dir() {
+        return bonnie::read(&shown, &limited(path)?).with_context(|| shown);
+    }
+    let entries = fs::read_dir(path).with_context(|| format!("cannot read {shown}"))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| is_psv(file) && file.is_file());
+    files.sort();
+    if files.len() > PSV_FILES_MAX {
+        bail!("{shown} has {} files that end in .psv, more than {PSV_FILES_MAX}", files.len());
+    }
+    let mut facts = Vec::new();
+    for file in files {
+        let text = limited(&file)?;
+        if nano::is_throughput(&text) {
+            facts.extend(nano_facts(&file, &text)?);
+        }
+    }
+    if facts.is_empty() {
+        bail!("{shown} holds no table of KX Nano's throughputs (FILESYSTEM.psv)");
+    }
+    Ok(nano::published(&shown, facts))
+}
+
+fn nano_facts(path: &Path, text: &str) -> anyhow::Result<Vec<Fact>> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let file_system = stem.strip_suffix("-throughput").unwrap_or(&stem);
+    nano::read(file_system, text).with_context(|| path.display().to_string())
+}
+
+fn limited(path: &Path) -> anyhow::Result<String> {
     let shown = path.display();
     let file = fs::File::open(path).with_context(|| format!("cannot open {shown}"))?;
     let mut bytes = Vec::new();
-    let read = file.take(CSV_BYTES_MAX + 1).read_to_end(&mut bytes);
+    let read = file.take(TABLE_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {shown}"))?;
-    if bytes.len() as u64 > CSV_BYTES_MAX {
-        bail!("{shown} is larger than {} MiB: not bonnie++ CSV lines", CSV_BYTES_MAX >> 20);
+    if bytes.len() as u64 > TABLE_BYTES_MAX {
+        bail!("{shown} is larger than {} MiB: no table of results", TABLE_BYTES_MAX >> 20);
     }
-    let text = String::from_utf8_lossy(&bytes);
-    bonnie::read(&shown.to_string(), &text).with_context(|| shown.to_string())
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn write(path: &Option<PathBuf>, text: impl FnOnce() -> String) -> anyhow::Result<()> {

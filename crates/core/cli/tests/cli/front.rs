@@ -235,8 +235,21 @@ fn every_table_of_phases_is_printed_and_exported() {
         all.out.matches("GEOMETRIC MEAN").count() > short.out.matches("GEOMETRIC MEAN").count()
     );
     assert_eq!(pickfs(&["report", &column, "--format", "psv"]).code, Some(0));
+    // What KX Nano writes is read back: ours beside ours has no other side.
+    let psv = format!("{column}/psv");
+    for with in [&psv, &format!("{psv}/xfs.psv")] {
+        let said = pickfs(&["compare", &column, "--with", with]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(
+            said.out.contains("one process, rates") && !said.out.contains("opposite"),
+            "{said:?}"
+        );
+    }
+    fs::write(format!("{psv}/bad.psv"), "threadnr|os\n").unwrap();
+    let said = pickfs(&["compare", &column, "--with", &format!("{psv}/bad.psv")]);
+    assert!(said.err.contains("no column `numproc`"), "{said:?}");
     for label in ["xfs", "ext4", "btrfs"] {
-        let table = fs::read_to_string(format!("{column}/psv/{label}.psv")).unwrap();
+        let table = fs::read_to_string(format!("{psv}/{label}.psv")).unwrap();
         assert!(table.starts_with("numproc|threadnr|os|"), "{table}");
         assert!(table.contains("|write float large|"), "{table}");
     }

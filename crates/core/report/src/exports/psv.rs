@@ -3,7 +3,7 @@
 //! them. What we do not measure stays empty: the expression, and what iostat counts as written.
 
 use pickfs_analysis::{
-    published::{self, facts::Fact},
+    published::{self, facts::Fact, rates::INFLATED},
     summary::median,
     wording::unique,
 };
@@ -31,8 +31,6 @@ pub const COLUMNS: [&str; 12] = [
     "iostat_readwrite_throughput",
 ];
 
-/// Value of a sync phase with the original's figure, where it was asked for.
-const INFLATED: &str = "inflated_rate_per_s";
 const DEVICE_READ: &str = "device_read_bytes";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
