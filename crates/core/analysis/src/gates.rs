@@ -124,8 +124,13 @@ fn is_paid(trial: &TrialRecord, metric: &Metric) -> bool {
 pub fn is_tail(metric: &Metric) -> bool {
     match metric.statistic {
         Statistic::Quantile(q) => q >= TAIL,
-        statistic => statistic == Statistic::Max,
+        statistic => matches!(statistic, Statistic::Sd | Statistic::Max | Statistic::Worst),
     }
+}
+
+/// Whether work that is put off could move a metric: not the shortest of all operations.
+pub fn bears_work(metric: &Metric) -> bool {
+    metric.statistic != Statistic::Min
 }
 
 /// Cold concerns what was read, and nothing else.
@@ -138,10 +143,10 @@ pub fn is_read(op: &str) -> bool {
 }
 
 fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
-    let is_time = matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Mean);
+    let is_time = metric.statistic.is_time() && bears_work(metric);
     // The rate of a phase holds the sync at its end.
     let is_owed = || !is_paid(trial, metric) && (is_time || trial.phases.is_empty());
-    let owes = is_tail(metric) || puts_off && is_owed();
+    let owes = is_tail(metric) || puts_off && bears_work(metric) && is_owed();
     let withholds = |flag: &Flag| match flag.kind.as_str() {
         "period-not-covered" => owes,
         "rate-missed" => is_time && metric.view == View::Service,
@@ -296,6 +301,10 @@ mod tests {
             "a share that is the same for all is no tail"
         );
         assert_eq!(gate_of(cell, trial, &rate), short);
+        let by = |statistic| Metric { statistic, ..append.clone() };
+        let gate = |cell: &Cell, statistic| gate_of(cell, trial, &by(statistic));
+        assert_eq!((gate(cell, Statistic::Worst), gate(cell, Statistic::Sd)), (short, short));
+        assert_eq!(gate(cell, Statistic::Min), None, "the shortest waits for nobody");
         trial.counts.insert(CAPACITY_KEY.into(), 1e4);
         assert_eq!(gate_of(cell, trial, &rate), None, "the sync kept up at this rate");
         cell.workload.params.insert("sync".into(), "fdatasync".into());

@@ -5,7 +5,7 @@ use pickfs_record::{
     TrialRecord,
     finding::{OpSummary, QuantileSummary, Spread},
     plan::{Metric, Statistic, View},
-    record::Times,
+    record::{OpRecord, Second, Times},
     trial::{FINAL_SYNC_KEY, SUSTAINED, SUSTAINED_KEYS, WITH_FINAL_SYNC},
 };
 
@@ -185,11 +185,27 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
         Statistic::Sd => operations.sd_ns,
         Statistic::Min => operations.min_ns as f64,
         Statistic::Max => operations.max_ns as f64,
+        Statistic::Worst => worst_ns(trial.op(name)?, metric.view)?,
         Statistic::Rate | Statistic::Figure(_) => {
             operations.count as f64 / op_measured_s(trial, name)
         }
     };
     (value.is_finite() && value > 0.0).then_some(value)
+}
+
+/// Seconds that the worst of each second needs.
+const SECONDS_MIN: usize = 3;
+
+/// Seconds keep no raw response time.
+fn worst_ns(op: &OpRecord, view: View) -> Option<f64> {
+    let largest = |second: &Second| match view {
+        View::Service => Some(second.service_max_ns),
+        View::Response => Some(second.response_max_ns),
+        View::RawResponse => None,
+    };
+    let seconds = op.intervals.iter().filter(|second| second.count > 0);
+    let all: Vec<f64> = seconds.filter_map(|second| Some(largest(second)? as f64)).collect();
+    (all.len() >= SECONDS_MIN).then(|| median(&all))
 }
 
 /// The first of the metric's operations that a trial has.
@@ -237,6 +253,29 @@ mod tests {
         assert!(!carried(&[operations(1, 3), operations(1, 3), operations(1, 3)]));
         assert!(!carried(&[operations(1, 50), operations(1, 50)]));
         assert!(!carried(&[operations(1, 50), operations(1, 50), operations(1, 0)]));
+    }
+
+    #[test]
+    fn the_worst_of_each_second_is_the_median_over_seconds_and_one_stall_moves_it_not() {
+        let second = |second: u32, service_max_ns: u64| Second {
+            second,
+            count: 9,
+            service_min_ns: 1,
+            service_p50_ns: 2,
+            service_max_ns,
+            response_max_ns: 2 * service_max_ns,
+        };
+        let worst = |maxima: &[u64], view: &str| {
+            let seconds = (0..).zip(maxima).map(|(at, max_ns)| second(at, *max_ns)).collect();
+            let response = Some(Times::default());
+            let (op, intervals) = ("append".into(), seconds);
+            let op = OpRecord { op, intervals, response, ..OpRecord::default() };
+            let trial = TrialRecord { ops: vec![op], ..TrialRecord::default() };
+            metric_value(&trial, &format!("append.worst{view}").parse().expect("a metric"))
+        };
+        assert_eq!(worst(&[30, 20, 90_000], " service"), Some(30.0));
+        assert_eq!(worst(&[30, 20, 90_000], ""), Some(60.0));
+        assert_eq!((worst(&[30, 20], " service"), worst(&[3, 3, 3], " raw")), (None, None));
     }
 
     #[test]

@@ -34,8 +34,11 @@ pub fn metric_words(metric: &Metric) -> String {
     let statistic = match metric.statistic {
         Statistic::Rate | Statistic::Figure(_) => return metric_name(metric),
         Statistic::Mean if is_program_time(&metric.op) => return metric_name(metric),
-        Statistic::Quantile(0.5) => "median".into(),
-        other => other.to_string(),
+        Statistic::Quantile(0.5) => "median ".into(),
+        Statistic::Sd => "standard deviation of the ".into(),
+        Statistic::Min => "shortest ".into(),
+        Statistic::Worst => "largest ".into(),
+        other => format!("{other} "),
     };
     let time = match metric.view {
         View::Service => "service time",
@@ -47,7 +50,8 @@ pub fn metric_words(metric: &Metric) -> String {
         "append" => "appends",
         other => other,
     };
-    format!("{statistic} {time} of {of}")
+    let each = if metric.statistic == Statistic::Worst { " in each second" } else { "" };
+    format!("{statistic}{time} of {of}{each}")
 }
 
 pub fn is_program_time(op: &str) -> bool {

@@ -40,7 +40,9 @@ pub fn settle(plan: &mut Plan) {
             || metric.statistic == Statistic::Rate && is_search;
         // A share that is the same for all makes no tail, and a read owes nothing of what the writer put off: they are
         // withheld where their plan is too short for them.
-        let has_share = !gates::is_tail(metric) && !metric.ops().any(gates::is_read);
+        let has_share = !gates::is_tail(metric)
+            && gates::bears_work(metric)
+            && !metric.ops().any(gates::is_read);
         if !is_paid && has_share && owes(metric) {
             metric.op.push_str(WITH_FINAL_SYNC);
         }

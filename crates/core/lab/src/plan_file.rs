@@ -351,7 +351,7 @@ impl Source<'_> {
         }
         if !metric.statistic.is_ranked() {
             let message =
-                format!("`{metric}` is shown and never ranked; take a quantile or the mean");
+                format!("`{metric}` is never ranked; take .worst, a quantile or the mean");
             return Err(self.error_about("primary", message));
         }
         Ok(metric)

@@ -54,6 +54,8 @@ pub enum Statistic {
     Sd,
     Min,
     Max,
+    /// Largest operation of each second, median over the seconds.
+    Worst,
     /// Operations per second that were completed: higher is better.
     Rate,
     /// The figure of a trial that has the metric's name, in whatever unit it has.
@@ -75,7 +77,7 @@ pub enum MetricError {
     #[error("`{text}` names no operation; write it like append.p99")]
     NoOperation { text: String },
     #[error(
-        "`{text}` ends in no statistic; add .mean, .sd, .min, .max, .rate or a quantile like .p99 (of a figure .higher or .lower)"
+        "`{text}` ends in no statistic; add .mean, .sd, .min, .max, .worst, .rate or a quantile like .p99 (of a figure .higher or .lower)"
     )]
     NoStatistic { text: String },
     #[error("p{quantile} is not kept; use one of {}", kept())]
@@ -117,9 +119,9 @@ impl Statistic {
         !matches!(self, Statistic::Rate | Statistic::Figure(_))
     }
 
-    /// The extremes of n operations depend on n: they are shown and never ranked.
+    /// The largest of n operations is one operation: it is shown and never ranked.
     pub fn is_ranked(self) -> bool {
-        !matches!(self, Statistic::Sd | Statistic::Min | Statistic::Max)
+        self != Statistic::Max
     }
 
     /// None where the word is no statistic at all.
@@ -129,6 +131,7 @@ impl Statistic {
             "sd" => return Some(Ok(Statistic::Sd)),
             "min" => return Some(Ok(Statistic::Min)),
             "max" => return Some(Ok(Statistic::Max)),
+            "worst" => return Some(Ok(Statistic::Worst)),
             "rate" => return Some(Ok(Statistic::Rate)),
             "higher" => return Some(Ok(Statistic::Figure(Better::Higher))),
             "lower" => return Some(Ok(Statistic::Figure(Better::Lower))),
@@ -162,6 +165,7 @@ impl fmt::Display for Statistic {
             Statistic::Sd => "sd",
             Statistic::Min => "min",
             Statistic::Max => "max",
+            Statistic::Worst => "worst",
             Statistic::Rate => "rate",
             Statistic::Figure(Better::Higher) => "higher",
             Statistic::Figure(Better::Lower) => "lower",
@@ -299,6 +303,8 @@ mod tests {
         assert_eq!(read("seeks: read.mean service").view, View::Service);
         assert_eq!(read("append.p50@sync=none|sparse raw").view, View::RawResponse);
         assert_eq!(read("tps.higher").to_string(), "tps.higher");
+        let is_ranked = |word| read(&format!("append.{word}")).statistic.is_ranked();
+        assert_eq!(["worst", "sd", "min", "max"].map(is_ranked), [true, true, true, false]);
     }
 
     #[test]
@@ -331,7 +337,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_printed_reads_back_the_same(
-            text in "[a-z0-9 ,:|.]{0,16}\\.(p99\\.9|rate|mean|max)(@[a-z ]{1,4}(=|!=|>=|<)[0-9|.]{1,4})?( service| raw|)"
+            text in "[a-z0-9 ,:|.]{0,16}\\.(p99\\.9|rate|mean|max|worst)(@[a-z ]{1,4}(=|!=|>=|<)[0-9|.]{1,4})?( service| raw|)"
         ) {
             if let Ok(metric) = text.parse::<Metric>() {
                 prop_assert_eq!(read(&metric.to_string()), metric);

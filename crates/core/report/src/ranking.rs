@@ -146,14 +146,18 @@ pub fn is_one_number(metric: &Metric) -> bool {
     matches!(metric.statistic, Statistic::Mean | Statistic::Figure(_))
 }
 
+/// A column of its own, beside the quantiles where the number hangs on the tail.
+fn is_number(metric: &Metric) -> bool {
+    !matches!(metric.statistic, Statistic::Quantile(_) | Statistic::Rate)
+}
+
 pub fn shown(headline: &Metric) -> &'static [f64] {
     if is_one_number(headline) { &[] } else { &SHOWN }
 }
 
-/// The columns of a headline that is one number: itself, the plan's other ones, and the times of a
-/// program. None for other headlines.
+/// The columns of a headline that is no quantile: itself, the plan's other numbers, and the times of a program.
 pub fn numbers(panel: &Panel, headline: &Metric, planned: &[Metric]) -> Vec<Metric> {
-    if !is_one_number(headline) {
+    if !is_number(headline) {
         return Vec::new();
     }
     let times = panel.rows.iter().flat_map(|row| &row.ops).filter(|op| is_program_time(&op.op));
@@ -164,8 +168,11 @@ pub fn numbers(panel: &Panel, headline: &Metric, planned: &[Metric]) -> Vec<Metr
         at: Default::default(),
     });
     let mut numbers = vec![headline.clone()];
-    for metric in planned.iter().cloned().chain(times).filter(is_one_number) {
-        if !numbers.iter().any(|known| known.op == metric.op && known.view == metric.view) {
+    for metric in planned.iter().cloned().chain(times).filter(is_number) {
+        let is_it = |known: &Metric| {
+            (&known.op, known.view, known.statistic) == (&metric.op, metric.view, metric.statistic)
+        };
+        if !numbers.iter().any(is_it) {
             numbers.push(metric);
         }
     }
@@ -174,8 +181,9 @@ pub fn numbers(panel: &Panel, headline: &Metric, planned: &[Metric]) -> Vec<Metr
 
 pub fn number_head(metric: &Metric) -> String {
     match metric.statistic {
-        Statistic::Mean if !is_program_time(&metric.op) => format!("{} mean", metric.op),
-        _ => metric.op.clone(),
+        Statistic::Mean if is_program_time(&metric.op) => metric.op.clone(),
+        Statistic::Figure(_) => metric.op.clone(),
+        statistic => format!("{} {statistic}", metric.op),
     }
 }
 

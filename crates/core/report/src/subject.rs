@@ -116,12 +116,16 @@ impl<'a> Subject<'a> {
     /// have a rate for each of them.
     pub fn value(&self, row: &Row, metric: &Metric) -> Option<Spread> {
         let has_own = |trial: &&TrialRecord| has_own_rate(trial, metric);
-        if metric.statistic != Statistic::Rate || !self.trials(&row.cell).iter().any(has_own) {
+        let is_of_trials = match metric.statistic {
+            Statistic::Rate => self.trials(&row.cell).iter().any(has_own),
+            statistic => matches!(statistic, Statistic::Min | Statistic::Worst),
+        };
+        if !is_of_trials {
             return row_value(row, metric);
         }
-        let rates = self.finished(&row.cell).filter_map(|trial| trial_value(trial, metric));
-        let rates: Vec<f64> = rates.collect();
-        (!rates.is_empty()).then(|| spread(&rates))
+        let values = self.finished(&row.cell).filter_map(|trial| trial_value(trial, metric));
+        let values: Vec<f64> = values.collect();
+        (!values.is_empty()).then(|| spread(&values))
     }
 
     pub fn probed(&self) -> impl Iterator<Item = &'a TrialRecord> {
@@ -149,8 +153,8 @@ fn row_value(row: &Row, metric: &Metric) -> Option<Spread> {
         Statistic::Figure(_) => figure_of(row, metric),
         Statistic::Mean => summary(row, metric).map(|op| op.mean_ns),
         Statistic::Sd => summary(row, metric).map(|op| op.sd_ns),
-        // Extremes are of all trials together: they have no spread.
-        Statistic::Min | Statistic::Max => None,
+        // The largest is of all trials together: it has no spread. The other two are taken of trials.
+        Statistic::Min | Statistic::Max | Statistic::Worst => None,
         Statistic::Quantile(q) => {
             let quantiles = &summary(row, metric)?.quantiles;
             quantiles.iter().find(|row| (row.q - q).abs() < 1e-9).map(|row| row.value_ns)

@@ -30,7 +30,7 @@ pub(super) fn of_row(
             Some((ended(relation, cell.trials, cell.failed), text))
         }
         (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound))
-            if metric.statistic.is_ranked() =>
+            if metric.statistic.is_ranked() && metric.statistic != Statistic::Min =>
         {
             let value = quantile(placed, metric)?;
             let text =

@@ -39,6 +39,10 @@ pub enum FormulaError {
     Weight { weight: String, term: String },
     #[error("term `{term}` has two stars; write one weight, then * and a number like append.p99")]
     TwoStars { term: String },
+    #[error(
+        "term `{term}`: a maximum is one operation and never ranks; take the worst of each second (.worst)"
+    )]
+    NotRanked { term: String },
     #[error("term `{term}`: {cause}")]
     Metric { term: String, cause: MetricError },
 }
@@ -70,9 +74,12 @@ fn term(term: &str, whole: &str) -> Result<Term, FormulaError> {
     if metric.contains('*') {
         return Err(FormulaError::TwoStars { term: term.into() });
     }
-    let metric =
+    let metric: Metric =
         metric.parse().map_err(|cause| FormulaError::Metric { term: term.into(), cause })?;
-    Ok(Term { weight, metric })
+    match metric.statistic.is_ranked() {
+        true => Ok(Term { weight, metric }),
+        false => Err(FormulaError::NotRanked { term: term.into() }),
+    }
 }
 
 fn weight_of(word: &str, term: &str) -> Result<f64, FormulaError> {
@@ -130,6 +137,7 @@ mod tests {
         assert!(error("0*append.p99").contains("weight `0`"));
         assert!(error("half*append.p99").contains("weight `half`"));
         assert!(error("2*3*append.p99").contains("two stars"));
+        assert!(error("append.max").contains("the worst of each second (.worst)"));
         assert!(
             error("0.5*append").starts_with("term `0.5*append`: `append` ends in no statistic")
         );
