@@ -116,7 +116,7 @@ fish: pickfs man --completions fish > ~/.config/fish/completions/pickfs.fish";
 mod tests {
     use clap::{CommandFactory, Parser};
 
-    use std::ffi::OsString;
+    use std::{ffi::OsString, fs, path::Path};
 
     use crate::{args::Cli, verb::with_verb};
 
@@ -154,5 +154,35 @@ mod tests {
                 Cli::try_parse_from(&words).unwrap_or_else(|why| panic!("{line}: {why}"));
             }
         }
+    }
+
+    #[test]
+    fn commands_on_pages_are_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+        let folders = ["docs", "docs/questions", "docs/articles"].map(|name| root.join(name));
+        let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let files = entries.map(|entry| entry.unwrap().path()).chain([root.join("README.md")]);
+        let (mut read, mut wrong) = (0, Vec::new());
+        for file in files.filter(|file| file.extension().is_some_and(|end| end == "md")) {
+            let page = fs::read_to_string(&file).unwrap();
+            let spans = page.split('`').skip(1).step_by(2).flat_map(str::lines);
+            let code = page.lines().filter(|line| line.starts_with("    "));
+            for line in spans.chain(code) {
+                let command = line.trim().trim_start_matches("$ ").trim_start_matches("sudo ");
+                let command = command.split(" #").next().unwrap();
+                let is_ours = ["./run ", "pickfs "].iter().any(|own| command.starts_with(own));
+                // Two words are a name.
+                let is_name = command.split_whitespace().count() < 3;
+                if !is_ours || is_name || command.contains("...") || command.contains(['|', '<']) {
+                    continue;
+                }
+                let words = with_verb(words(command).into_iter().map(OsString::from).collect());
+                let told = Cli::try_parse_from(&words).err().filter(|why| why.use_stderr());
+                let told = told.map(|why| why.to_string().lines().next().unwrap().to_owned());
+                wrong.extend(told.map(|why| format!("{}: {command}: {why}", file.display())));
+                read += 1;
+            }
+        }
+        assert!(read > 60 && wrong.is_empty(), "of {read} commands:\n{}", wrong.join("\n"));
     }
 }

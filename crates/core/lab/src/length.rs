@@ -70,7 +70,7 @@ pub fn length_text(plan: &Plan, expected_s: f64) -> String {
     match plan.design.stop {
         StopRule::Decided { .. } => format!("at most {}", span_text(expected_s)),
         StopRule::Blocks { .. } if takes_what_it_takes(plan) => {
-            format!("{about}, and in each the program's own time")
+            format!("{about}, beside the program's own time in each trial")
         }
         StopRule::Blocks { .. } => {
             let twice = span_text(2.0 * expected_s);
@@ -181,7 +181,7 @@ mod tests {
         let plan = planned("postgresql");
         let cells = preflight(&plan).expect("runs").cells;
         let text = length_text(&plan, expected_s(&plan, &cells));
-        assert!(text.ends_with("and in each the program's own time"), "{text}");
+        assert!(text.ends_with("beside the program's own time in each trial"), "{text}");
     }
 
     #[test]
