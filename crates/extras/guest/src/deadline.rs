@@ -12,6 +12,8 @@ pub enum GuestPhase {
     Mount,
     Cool,
     Check,
+    /// From one line of a task to the next.
+    Task,
     Unmount,
     /// From the last word to nothing left.
     PowerOff,
@@ -31,6 +33,7 @@ impl GuestPhase {
             GuestPhase::Mount => ("mount", 60.0),
             GuestPhase::Cool => ("cold caches", 180.0),
             GuestPhase::Check => ("check", 300.0),
+            GuestPhase::Task => ("task", 60.0),
             GuestPhase::Unmount => ("unmount", 180.0),
             GuestPhase::PowerOff => ("power-off", 30.0),
         }

@@ -34,6 +34,8 @@ use crate::{
 
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
+/// As the agent says it of a lane.
+const ENDED_WELL: &str = "exit code 0";
 const POLL: Duration = Duration::from_millis(50);
 
 /// Who hears the lines of a lane. A crew that is gone hears nothing more.
@@ -138,14 +140,62 @@ impl Guest {
         &self.facts
     }
 
-    pub fn start_lanes(&self, sinks: Vec<LaneSink>) {
-        let count = sinks.len() as u16;
+    /// `words` stand behind `worker`: none for a trial.
+    pub fn start_lanes(&self, sinks: Vec<LaneSink>, words: &[&str]) {
+        let (count, words) = (sinks.len() as u16, words.iter().map(|&word| word.into()).collect());
         lock(&self.shared.ends).clear();
         *lock(&self.shared.lanes) = (0..).zip(sinks).collect();
-        self.tell(&ToGuest::StartLanes { count });
+        self.tell(&ToGuest::StartLanes { count, words });
         // A guest that is dead already has told its end to the lanes before these.
         if lock(&self.shared.end).is_some() {
             end_all_lanes(&self.shared);
+        }
+    }
+
+    /// This program in the guest as `pickfs worker WORDS`, for something that is no trial: it is given one line, and each
+    /// line that it says is heard.
+    ///
+    /// # Errors
+    /// It was silent for too long, ended otherwise than well, or the guest did.
+    pub fn task(
+        &self,
+        words: &[&str],
+        given: &str,
+        hear: &mut dyn FnMut(&str),
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), GuestError> {
+        let ((words_to, said), (errors, complained)) = (channel(), channel());
+        self.start_lanes(vec![LaneSink { lane: 0, words: words_to, errors }], words);
+        self.line_to(0).say(given);
+        let (phase, mut since) = (GuestPhase::Task, Instant::now());
+        let limit = phase.limit(self.stretched_by);
+        loop {
+            match said.recv_timeout(POLL) {
+                Ok(Heard { line: Some(line), .. }) => {
+                    hear(&line);
+                    since = Instant::now();
+                }
+                Err(RecvTimeoutError::Timeout) if stop() => return Err(GuestError::Interrupted),
+                Err(RecvTimeoutError::Timeout) if since.elapsed() > limit => {
+                    let (limit_s, console) = (limit.as_secs_f64(), self.console());
+                    return Err(GuestError::Missed { phase, limit_s, console });
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(Heard { line: None, .. }) | Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let console = self.console();
+        match lock(&self.shared.ends).remove(&0) {
+            Some(how) if how == ENDED_WELL => Ok(()),
+            Some(how) => {
+                let last = complained.try_iter().filter_map(|heard| heard.line).last();
+                let reason = last.map_or(how.clone(), |last| format!("{how}: {last}"));
+                Err(GuestError::Told { phase, reason, console })
+            }
+            None => {
+                let how = lock(&self.shared.end).clone().unwrap_or_default();
+                Err(GuestError::Died { phase, how, console })
+            }
         }
     }
 

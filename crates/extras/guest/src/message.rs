@@ -15,6 +15,9 @@ pub enum ToGuest {
     Mount(Box<Order>),
     StartLanes {
         count: u16,
+        /// Behind `worker`, where this program is to do something else than a trial.
+        #[serde(default)]
+        words: Vec<String>,
     },
     /// To a lane's standard input.
     Say {
@@ -34,6 +37,9 @@ pub enum ToGuest {
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Order {
+    /// The file system's name in the table.
+    #[serde(default)]
+    pub fs: String,
     /// In the order of loading.
     pub modules: Vec<String>,
     /// `None` for what lives in memory.

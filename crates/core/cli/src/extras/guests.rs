@@ -5,7 +5,10 @@ use pickfs_candidate::{
 };
 use pickfs_guest::{
     ENGINES, Engine, PackageCache, qemu_program, rebuilt,
-    trials::check::{Check, CheckResult, Checked},
+    trials::{
+        check::{CheckResult, Checked, check},
+        tour::Means,
+    },
 };
 use pickfs_lab::{interrupt::Interrupt, launch::worker_program};
 use pickfs_record::quantity::bytes_text;
@@ -29,16 +32,10 @@ pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let (worker, interrupt) = (worker_program(), Interrupt::on_signals()?);
     let folder = std::env::current_dir()?;
     let mut tell = |checked: &Checked| terminal::line(&line_of(checked));
-    let check = Check {
-        engine,
-        kernel: &kernel,
-        cache: &cache,
-        worker: &worker,
-        folder: &folder,
-        names: &args.names,
-        interrupt: &interrupt,
-    };
-    let all = check.run(&mut tell)?;
+    let (kernel, cache, worker, interrupt) = (&kernel, &cache, &worker, &interrupt);
+    // Two processors would spin for each other where this machine has others to serve.
+    let means = Means { engine, kernel, cache, worker, processors: 1, interrupt };
+    let all = check(means, &args.names, &folder, &mut tell)?;
     terminal::line(&total_of(&all));
     let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
     match all.iter().any(has_failed) {
@@ -48,7 +45,7 @@ pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
 }
 
 /// By the words of the knob; whether KVM runs a guest here is tried with QEMU itself.
-fn engine_of(name: &str, cache: &PackageCache) -> anyhow::Result<Engine> {
+pub fn engine_of(name: &str, cache: &PackageCache) -> anyhow::Result<Engine> {
     knob::find(knob::ENGINE)?.check(name)?;
     if let Some(engine) = Engine::find(name) {
         return Ok(engine);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::message::Order;
-use pickfs_candidate::put_mount;
+use pickfs_candidate::{fs::find, put_mount};
 use pickfs_record::{Action, Environment};
 use pickfs_sys::mount::{self, MountRequest};
 
@@ -48,7 +48,7 @@ impl Candidate {
 
     pub fn facts(&self) -> Result<Environment, String> {
         let mut facts = Environment::default();
-        let put = put_mount(&mut facts, &self.directory(), None);
+        let put = put_mount(&mut facts, &self.directory(), find(&self.order.fs));
         put.map(|()| facts).map_err(|error| error.to_string())
     }
 

@@ -20,7 +20,7 @@ impl Lanes {
     }
 
     /// Starts them; each one's end is told by a thread of its own.
-    pub fn start(count: u16, channel: &Channel) -> Result<Lanes, String> {
+    pub fn start(count: u16, words: &[String], channel: &Channel) -> Result<Lanes, String> {
         let failed = |error: std::io::Error| format!("worker not started in the guest: {error}");
         let gate = match count {
             0 | 1 => None,
@@ -29,7 +29,8 @@ impl Lanes {
         let mut inputs = Vec::new();
         for lane in 0..count {
             let mut command = Command::new("/proc/self/exe");
-            command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.arg(WORKER).args(words);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             if let Some(gate) = &gate {
                 gate.hand_to(&mut command);
             }

@@ -65,7 +65,7 @@ fn converse(channel: &Channel, mut orders: impl BufRead) -> Result<(), String> {
             }
             ToGuest::Mount(_) if candidate.is_ok() => return Err("`mount` was said twice".into()),
             ToGuest::Mount(order) => mounted = Some(mount(channel, *order)?),
-            ToGuest::StartLanes { count } => lanes = Lanes::start(count, channel)?,
+            ToGuest::StartLanes { count, words } => lanes = Lanes::start(count, &words, channel)?,
             ToGuest::Say { lane, line } => lanes.say(lane, &line),
             ToGuest::Cool => {
                 candidate?.cool()?;

@@ -70,6 +70,7 @@ pub fn boot(
 pub fn order_of(row: &FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
     let modules = FirstFiles { modules: modules_of(&[row], kernel), ..FirstFiles::default() };
     Order {
+        fs: row.name.into(),
         modules: modules.modules_inside(),
         disk: inside.needs_disk.then(|| DISK_INSIDE.to_owned()),
         make: inside.make.clone(),

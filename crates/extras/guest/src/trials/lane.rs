@@ -25,7 +25,7 @@ impl<'a> InGuest<'a> {
             said.push(Some(receiver));
             LaneSink { lane, words: inbox.clone(), errors: last_words }
         });
-        self.guest.start_lanes(sinks.collect());
+        self.guest.start_lanes(sinks.collect(), &[]);
         *self.said.borrow_mut() = said;
     }
 }

@@ -1,10 +1,11 @@
 //! Trials in guests: the lab's engines, from choosing one to the record.
 
-mod boot;
+pub mod boot;
 pub mod check;
 pub mod kernels;
 mod lane;
 mod stage;
+pub mod tour;
 
 use pickfs_candidate::{
     availability::to_be_brought,

@@ -78,7 +78,6 @@ impl Guests {
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;
         record.environment = image.facts();
         record.environment.0.extend(guest.facts().0.clone());
-        name_program(&candidate.fs, record);
         if plan.explain_above_ns.is_some() {
             record.notes.push("not explained: it is the guest's kernel that waits, where this machine's probes do not see".into());
         }
@@ -108,14 +107,6 @@ impl Guests {
             *before = before.ended_as(image.record()?);
         }
         both(measured, ended)
-    }
-}
-
-/// A FUSE type does not tell which program serves it.
-fn name_program(name: &str, record: &mut TrialRecord) {
-    let fs_type = record.environment.get("mount.type").unwrap_or_default().to_owned();
-    if let Some(row) = fs::find(name).filter(|_| fs_type.starts_with("fuse")) {
-        record.environment.put("mount.driver", row.driver(&fs_type, ""));
     }
 }
 
