@@ -277,6 +277,13 @@ pub struct FeaturesArgs {
     /// repeated (default: every file system that pickfs knows)
     #[arg(long = "fs", value_name = "A,B,C")]
     pub candidates: Vec<String>,
+    /// Kernel to ask: this machine's (native, as root), a guest without root (qemu, qemu-kvm, qemu-tcg), or the first that
+    /// can mount the candidate (auto)
+    #[arg(long, value_name = "ENGINE", default_value = "auto", conflicts_with = "dirs")]
+    pub engine: String,
+    /// Kernel of the guests: a series as 6.12, or the version of its Debian package
+    #[arg(long, value_name = "VERSION", conflicts_with = "dirs")]
+    pub kernel: Option<String>,
     /// Every capability and every candidate, not only where they differ
     #[arg(long)]
     pub all: bool,

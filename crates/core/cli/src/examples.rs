@@ -56,6 +56,7 @@ pub const DOCTOR: &str = "Examples:
 
 pub const FEATURES: &str = "Examples:
   pickfs features --fs ext4,xfs,btrfs     where they differ
+  pickfs features --fs jfs,hpfs           in a guest where this kernel lacks them
   pickfs features --all --markdown features.md
   pickfs features --dir /data             a directory that exists: no root";
 

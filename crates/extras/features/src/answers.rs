@@ -2,7 +2,7 @@ use pickfs_record::{
     Environment,
     origin::{Class, Origin},
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// All that was asked of all candidates.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -87,7 +87,14 @@ pub struct FeatureRow {
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Presence {
     /// It was mounted and asked.
-    Asked { driver: String, options: String },
+    Asked {
+        driver: String,
+        options: String,
+        /// `native`, or the engine of the guest: `qemu-tcg`.
+        engine: String,
+        /// The release of the kernel that mounted it.
+        kernel: String,
+    },
     /// This machine lacks something.
     Missing { reason: String, remedy: String },
     /// It could not be made, mounted or unmounted.
@@ -95,7 +102,7 @@ pub enum Presence {
 }
 
 /// One answer of one candidate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[schemars(rename = "FeatureAnswer")]
 pub struct Answer {
     pub verdict: Verdict,
@@ -120,7 +127,7 @@ impl Answer {
 }
 
 /// An answer in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "FeatureVerdict")]
 pub enum Verdict {

@@ -75,6 +75,10 @@ fn opening(view: &View) -> Vec<(String, Text)> {
         ("features".into(), asked.into()),
         ("on".into(), format!("{}; kernel {kernel}; {day}", table.ground).into()),
     ];
+    for (guest, labels) in view.guests() {
+        let text = format!("{guest}: {}", labels.join(", "));
+        rows.push(("".into(), text.into()));
+    }
     let classes = view.classes().into_iter().map(|(class, rows)| {
         let names: Vec<_> = rows.iter().map(|row| row.label.as_str()).collect();
         let text = format!(" ({}): {}", meaning(class), names.join(", "));
@@ -187,8 +191,9 @@ fn origin(row: &FeatureRow) -> Option<Node> {
             rows.push(("class in the article of 2011".into(), text.into()));
         }
     }
-    if let Presence::Asked { driver, options } = &row.presence {
-        rows.push(("mounted here by".into(), format!("{driver}, with {options}").into()));
+    if let Presence::Asked { driver, options, engine, kernel } = &row.presence {
+        let by = format!("{driver} of kernel {kernel} ({engine}), with {options}");
+        rows.push(("mounted here by".into(), by.into()));
     }
     rows.push(("looked up".into(), origin.looked_up.into()));
     Some(Node::Fold(Fold::closed(title, vec![Node::Facts(rows)])))

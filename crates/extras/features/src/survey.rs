@@ -14,6 +14,9 @@ use crate::class::classify;
 use crate::room::Room;
 use crate::table;
 
+/// The engine of what this machine mounts.
+pub(crate) const NATIVE: &str = "native";
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     pub candidates: Vec<CandidateSpec>,
@@ -107,7 +110,12 @@ fn ask_candidate(
             }
         };
     let fact = |key: &str| mounted.environment.get(key).unwrap_or("not told").to_owned();
-    let presence = Presence::Asked { driver: fact("mount.driver"), options: fact("mount.options") };
+    let presence = Presence::Asked {
+        driver: fact("mount.driver"),
+        options: fact("mount.options"),
+        engine: NATIVE.into(),
+        kernel: rustix::system::uname().release().to_string_lossy().into(),
+    };
     let source = || mount::mount_of(&mounted.directory).ok().map(|entry| entry.source);
     let device = device.or_else(|| source().filter(|source| source.starts_with("/dev")));
     // A candidate in memory has the scratch's device beside it, not under it.
@@ -154,7 +162,16 @@ fn ask_again(room: &Room, answers: Vec<Answer>) -> Vec<Answer> {
     looked.map(|(probe, first)| probe.ask_again(room, first)).collect()
 }
 
-fn row_of(candidate: &CandidateSpec, presence: Presence, answers: Vec<Answer>) -> FeatureRow {
+pub fn not_here(candidate: &CandidateSpec, reason: &str, remedy: &str) -> FeatureRow {
+    let presence = Presence::Missing { reason: reason.into(), remedy: remedy.into() };
+    row_of(candidate, presence, Vec::new())
+}
+
+pub(crate) fn row_of(
+    candidate: &CandidateSpec,
+    presence: Presence,
+    answers: Vec<Answer>,
+) -> FeatureRow {
     named_row(candidate, candidate.fs.clone(), presence, answers)
 }
 

@@ -1,6 +1,9 @@
 //! Not how it looks.
 
+use std::collections::BTreeMap;
+
 use crate::answers::{Answer, Capability, FeatureRow, FeatureTable, Group, Presence, Verdict};
+use crate::survey::NATIVE;
 use pickfs_record::origin::Class;
 
 pub struct View<'t> {
@@ -93,6 +96,20 @@ impl<'t> View<'t> {
             (class, self.asked.iter().filter(of).copied().collect::<Vec<_>>())
         };
         classes.map(members).into_iter().filter(|(_, rows)| !rows.is_empty()).collect()
+    }
+
+    /// Kernels of guests, each with those that it mounted.
+    pub fn guests(&self) -> BTreeMap<String, Vec<&'t str>> {
+        let mut guests = BTreeMap::<String, Vec<&str>>::new();
+        for row in &self.asked {
+            if let Presence::Asked { engine, kernel, .. } = &row.presence {
+                if engine != NATIVE {
+                    let guest = format!("guests of {engine}; kernel {kernel}");
+                    guests.entry(guest).or_default().push(&row.label);
+                }
+            }
+        }
+        guests
     }
 
     pub fn absent(&self) -> Vec<(&'t FeatureRow, String)> {

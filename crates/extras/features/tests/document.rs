@@ -70,7 +70,12 @@ fn asked(name: &str) -> FeatureRow {
     FeatureRow {
         label: name.into(),
         fs: name.into(),
-        presence: Presence::Asked { driver: name.into(), options: "rw".into() },
+        presence: Presence::Asked {
+            driver: name.into(),
+            options: "rw".into(),
+            engine: if name == "jfs" { "qemu-tcg" } else { "native" }.into(),
+            kernel: "6.1".into(),
+        },
         answers: vec![
             Answer::new(Verdict::Yes, ""),
             Answer::new(reflink, "ioctl FICLONE: EOPNOTSUPP"),

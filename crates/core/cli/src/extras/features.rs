@@ -5,11 +5,17 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use pickfs_candidate::{
+    Availability, availability,
+    fs::{Support, find},
+};
 use pickfs_features::{
     Asked, Detail, Listener, Request, TORN_TIME,
     answers::{FeatureRow, FeatureTable, Presence},
-    capabilities, features_document, survey,
+    capabilities, features_document, not_here, survey,
 };
+#[cfg(feature = "guest")]
+use pickfs_lab::launch::worker_program;
 use pickfs_lab::{environment, interrupt::Interrupt};
 use pickfs_record::{
     BackingSpec, CandidateSpec, FORMAT,
@@ -21,24 +27,35 @@ use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, ter
 
 pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     let backing = backing(args)?;
-    if !rustix::process::geteuid().is_root() && args.dirs.is_empty() {
-        bail!("only root makes and mounts file systems; run with sudo, or ask a --dir");
+    let is_root = rustix::process::geteuid().is_root();
+    let all = candidates(args)?;
+    let (away, here): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|candidate| is_for_guests(args, is_root, candidate));
+    let is_made = args.dirs.is_empty() && !here.is_empty();
+    if is_made && !is_root {
+        bail!(
+            "only root makes and mounts file systems; run with sudo, ask a --dir, or ask guests with --engine qemu"
+        );
     }
-    if !matches!(backing, BackingSpec::Directory { .. }) {
+    if is_made {
         private::enter(None, || "; nothing was written, and what was mounted is gone".into())?;
     }
     let listener = &mut Line { interrupt: Interrupt::on_signals()?, is_drawn: false };
     let folder = OwnFolder::make(args)?;
-    let request = Request {
-        candidates: candidates(args)?,
-        run_dir: folder.0.clone(),
-        backing: backing.clone(),
-        torn_time: TORN_TIME,
-    };
     let mut table = head(&backing);
-    let rows = survey(&request, listener);
+    let request =
+        Request { candidates: here, run_dir: folder.0.clone(), backing, torn_time: TORN_TIME };
+    let rows = survey(&request, listener).map_err(anyhow::Error::from).and_then(|mut rows| {
+        if !away.is_empty() {
+            let request = Request { candidates: away, ..request };
+            rows.extend(in_guests(args, &request, listener)?);
+        }
+        Ok(rows)
+    });
     listener.clear();
     table.rows = rows?;
+    let place = |row: &FeatureRow| all.iter().position(|candidate| candidate.label == row.label);
+    table.rows.sort_by_key(place);
     drop(folder);
     if listener.interrupt.is_raised() {
         terminal::tell("interrupted: what was mounted and made is taken away, no table is written");
@@ -51,6 +68,18 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     Ok(exit_of(&table))
 }
 
+/// Whether it is asked in a guest, by the words of `run`. What no guest has is for this machine to tell.
+fn is_for_guests(args: &FeaturesArgs, is_root: bool, candidate: &CandidateSpec) -> bool {
+    let Some(row) = find(&candidate.fs).filter(|_| args.dirs.is_empty()) else { return false };
+    let is_here = || matches!(availability(&candidate.fs), Availability::Ready);
+    let has_guest = !matches!(row.guest.support, Support::None | Support::HostProgram);
+    match args.engine.as_str() {
+        "native" => false,
+        "auto" => cfg!(feature = "guest") && !(is_root && (is_here() || !has_guest)),
+        _ => true,
+    }
+}
+
 fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     if !args.dirs.is_empty() {
         return Ok(places(&args.dirs)?.0);
@@ -60,6 +89,57 @@ fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
         words = pickfs_candidate::fs::names();
     }
     words.into_iter().map(|word| Ok(word.parse()?)).collect()
+}
+
+/// Where nothing else was asked for, a guest that cannot be had is a reason and no end.
+fn in_guests(
+    args: &FeaturesArgs,
+    request: &Request,
+    listener: &mut Line,
+) -> anyhow::Result<Vec<FeatureRow>> {
+    match asked_in_guests(args, request, listener) {
+        Err(error) if args.engine == "auto" => {
+            let reason = format!("{error:#}");
+            let of = |candidate| not_here(candidate, &reason, "leave it out, or --engine native");
+            Ok(request.candidates.iter().map(of).collect())
+        }
+        rows => rows,
+    }
+}
+
+#[cfg(not(feature = "guest"))]
+fn asked_in_guests(_: &FeaturesArgs, _: &Request, _: &mut Line) -> anyhow::Result<Vec<FeatureRow>> {
+    bail!("this build is without guest; build pickfs with its feature guest")
+}
+
+#[cfg(feature = "guest")]
+fn asked_in_guests(
+    args: &FeaturesArgs,
+    request: &Request,
+    listener: &mut Line,
+) -> anyhow::Result<Vec<FeatureRow>> {
+    use pickfs_guest::{PackageCache, engine, trials::tour::Means};
+    let cache = PackageCache::open_default()?.asking(super::fetch::ask());
+    let engine = super::guests::engine_of(&args.engine, &cache)?;
+    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
+    let candidates = request.candidates.iter();
+    let candidates: Vec<_> =
+        candidates.filter_map(|one| Some((one.clone(), find(&one.fs)?))).collect();
+    let request = pickfs_features::guests::Request {
+        means: Means {
+            engine,
+            kernel: &kernel,
+            cache: &cache,
+            worker: &worker_program(),
+            processors: engine::processors(),
+            interrupt: &listener.interrupt.clone(),
+        },
+        candidates: &candidates,
+        backing: &request.backing,
+        folder: &request.run_dir,
+        torn_time: request.torn_time,
+    };
+    Ok(pickfs_features::guests::survey(&request, listener)?)
 }
 
 /// Commas stand between names, but within options they belong to the candidate.

@@ -27,6 +27,10 @@ pub fn arrange() -> Option<ExitCode> {
     pickfs_engine_workloads::add();
     #[cfg(feature = "explain")]
     explain::add();
+    #[cfg(feature = "features")]
+    if let Some(ended) = pickfs_features::inside::run() {
+        return Some(ended);
+    }
     #[cfg(feature = "guest")]
     pickfs_lab::engines::add(&pickfs_guest::trials::Qemu);
     #[cfg(feature = "guest")]

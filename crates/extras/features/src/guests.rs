@@ -1,0 +1,125 @@
+//! The survey of what guests mount, with no root: one guest after the other, the same questions.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pickfs_candidate::fs::FileSystem;
+use pickfs_guest::Guest;
+use pickfs_guest::engine::DISK_INSIDE;
+use pickfs_guest::trials::boot::MOUNTED_AT;
+use pickfs_guest::trials::tour::{Means, Tour, TourError};
+use pickfs_record::{BackingSpec, CandidateSpec, Environment};
+
+use crate::answers::{Answer, FeatureRow, Presence};
+use crate::inside::{self, Task};
+use crate::survey::{Asked, Listener, not_here, row_of};
+use crate::table;
+
+pub struct Request<'a> {
+    pub means: Means<'a>,
+    pub candidates: &'a [(CandidateSpec, &'static FileSystem)],
+    /// An image.
+    pub backing: &'a BackingSpec,
+    /// For the image, unless the backing names another.
+    pub folder: &'a Path,
+    pub torn_time: Duration,
+}
+
+/// As [`crate::survey`], of what the guests' kernel mounts.
+///
+/// # Errors
+/// There is no image to make candidates on, or no program to make them by.
+pub fn survey(
+    request: &Request<'_>,
+    listener: &mut dyn Listener,
+) -> Result<Vec<FeatureRow>, TourError> {
+    let known: Vec<_> = request.candidates.iter().map(|(_, row)| *row).collect();
+    let image = (request.backing, request.folder);
+    let mut tour = Tour::prepare(request.means, &known, image, &mut |progress| {
+        listener.hear(Asked::Preparing(progress.done_bytes, progress.total_bytes));
+    })?;
+    let mut rows = Vec::new();
+    for (candidate, row) in request.candidates {
+        if listener.is_stopped() {
+            break;
+        }
+        let row = asked(&mut tour, (candidate, row), request, listener);
+        listener.hear(Asked::Row(&row));
+        rows.push(row);
+    }
+    tour.end()?;
+    Ok(rows)
+}
+
+fn asked(
+    tour: &mut Tour<'_>,
+    (candidate, row): (&CandidateSpec, &'static FileSystem),
+    request: &Request<'_>,
+    listener: &mut dyn Listener,
+) -> FeatureRow {
+    if let Some((reason, remedy)) = tour.gap(row) {
+        return not_here(candidate, &reason, &remedy);
+    }
+    let mut talk = Talk { request, candidate, listener };
+    let mut answers = Vec::new();
+    let visited = tour.visit(candidate, row, &mut |guest, inside| {
+        let stop = || request.means.interrupt.is_raised();
+        let device = inside.needs_disk.then(|| DISK_INSIDE.into());
+        answers = talk.ask(guest, device.clone(), None)?;
+        if inside.needs_disk {
+            guest.cool(&stop).map_err(|error| error.to_string())?;
+            answers = talk.ask(guest, device, Some(answers.clone()))?;
+        }
+        Ok(presence(guest.facts()))
+    });
+    let presence = visited.unwrap_or_else(|reason| Presence::Failed { reason });
+    row_of(candidate, presence, answers)
+}
+
+struct Talk<'t> {
+    request: &'t Request<'t>,
+    candidate: &'t CandidateSpec,
+    listener: &'t mut dyn Listener,
+}
+
+impl Talk<'_> {
+    /// All answers, or why there are not all, with the question at which that was.
+    fn ask(
+        &mut self,
+        guest: &Guest,
+        device: Option<PathBuf>,
+        first: Option<Vec<Answer>>,
+    ) -> Result<Vec<Answer>, String> {
+        let Talk { request, candidate, listener } = self;
+        let (folder, torn_time) = (MOUNTED_AT.into(), request.torn_time);
+        let task = Task { folder, device, torn_time, first };
+        let given = serde_json::to_string(&task).map_err(|error| error.to_string())?;
+        let questions = table::capabilities();
+        let (mut answers, mut heard) = (Vec::new(), Ok(()));
+        let mut hear = |line: &str| {
+            heard = heard.clone().and_then(|()| inside::hear(line, &mut answers));
+            if let Some(next) = questions.get(answers.len()) {
+                listener.hear(Asked::Question(candidate, next));
+            }
+        };
+        let stop = || request.means.interrupt.is_raised();
+        let ended = guest.task(&[inside::WORD], &given, &mut hear, &stop);
+        let ended = heard.and(ended.map_err(|error| error.to_string()));
+        match (ended, questions.get(answers.len())) {
+            (Ok(()), None) => Ok(answers),
+            (Ok(()), Some(next)) => Err(format!("no answer to `{}`", next.label)),
+            (Err(why), None) => Err(why),
+            (Err(why), Some(next)) => Err(format!("asked for `{}`: {why}", next.label)),
+        }
+    }
+}
+
+fn presence(facts: &Environment) -> Presence {
+    let fact = |key: &str| facts.get(key).unwrap_or("not told").to_owned();
+    Presence::Asked {
+        driver: fact("mount.driver"),
+        options: fact("mount.options"),
+        engine: fact("guest.engine"),
+        kernel: fact("guest.kernel"),
+    }
+}
