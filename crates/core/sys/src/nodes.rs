@@ -30,6 +30,11 @@ fn nodes_in(folder: &Path) -> Vec<Node> {
     nodes
 }
 
+/// The node of one of several that take them in turn; none where there is nothing to choose.
+pub fn in_turn(nodes: &[Node], number: u32) -> Option<&Node> {
+    (nodes.len() > 1).then(|| &nodes[number as usize % nodes.len()])
+}
+
 /// For memory that the calling thread will touch. Fails where the kernel has no memory policies.
 pub fn bind_memory_to(node: &Node) -> io::Result<()> {
     let bits = u64::BITS as usize;
@@ -59,6 +64,9 @@ mod tests {
         let nodes = nodes_in(folder.path());
         assert_eq!(nodes.len(), 2);
         assert_eq!((nodes[1].number, nodes[1].processors.as_slice()), (1, &[4, 5, 7][..]));
+        let turns = [0, 1, 2, 3].map(|lane| in_turn(&nodes, lane).map(|node| node.number));
+        assert_eq!(turns, [Some(0), Some(1), Some(0), Some(1)]);
+        assert_eq!(in_turn(&nodes[..1], 0), None);
         assert!(nodes_in(&folder.path().join("gone")).is_empty());
     }
 

@@ -54,6 +54,12 @@ impl Shared<Gate> {
         Ok(())
     }
 
+    /// For one that has not come yet: that all others wait for it, or that nobody does any more.
+    pub fn others_wait(&self) -> bool {
+        self.word(ARRIVED).load(Acquire) + 1 >= self.word(PROCESSES).load(Relaxed)
+            || self.is_broken()
+    }
+
     pub fn break_open(&self) {
         self.word(BROKEN).store(1, Release);
         self.wake_all();
@@ -118,6 +124,22 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         gate.break_open();
         assert_eq!(waiter.join().unwrap().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn the_last_one_sees_that_all_others_wait() {
+        let gate = Arc::new(StartingGate::create(2).unwrap());
+        assert!(!gate.others_wait());
+        let other = Arc::clone(&gate);
+        let waiter = std::thread::spawn(move || other.pass());
+        while !gate.others_wait() {
+            std::thread::yield_now();
+        }
+        gate.pass().unwrap();
+        waiter.join().unwrap().unwrap();
+        assert!(!gate.others_wait(), "the next round");
+        gate.break_open();
+        assert!(gate.others_wait());
     }
 
     #[test]

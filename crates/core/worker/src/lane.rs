@@ -7,12 +7,12 @@ use pickfs_record::{
 use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
     live_page::LivePage,
-    nodes::{bind_memory_to, nodes},
+    nodes::{bind_memory_to, in_turn, nodes},
     slow_operations::SlowOperations,
     starting_gate::StartingGate,
 };
 use pickfs_workload::{
-    Fault, LiveOperations, MEASURING, Measured, ParamError, Session, Workload, find,
+    Fault, LiveOperations, MEASURING, Measured, NODES, ParamError, Session, Workload, find,
     measurement_begins, phase::Gate, pin, rank, roles_are_played_by, write_slow_operations_to,
 };
 
@@ -79,7 +79,7 @@ pub fn run() -> Result<(), Ending> {
 
 fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
     take_processors(&session.spec)?;
-    settle_on_node(&session.spec)?;
+    settle_on_node(session)?;
     take_io_priority(session.spec.io_priority.as_deref())?;
     // Threads of the workload itself (roll ahead, reader of hot files) inherit the helper's CPU.
     if session.spec.lanes == 1 {
@@ -160,12 +160,12 @@ fn take_io_priority(asked: Option<&str>) -> Result<(), Ending> {
 }
 
 /// Lanes take the memory nodes of the machine in turn, with processors and memory of one each.
-fn settle_on_node(spec: &TrialSpec) -> Result<(), Ending> {
-    let nodes = nodes();
-    if spec.lanes == 1 || nodes.len() < 2 {
+fn settle_on_node(session: &Session) -> Result<(), Ending> {
+    let (spec, nodes) = (&session.spec, nodes());
+    let is_asked = session.params.text(NODES.name) != "none" && spec.cpus.is_empty();
+    let Some(node) = in_turn(&nodes, spec.lane).filter(|_| is_asked && spec.lanes > 1) else {
         return Ok(());
-    }
-    let node = &nodes[spec.lane as usize % nodes.len()];
+    };
     pin_to(&node.processors).map_err(|error| Ending::failed(error.to_string()))?;
     bind_memory_to(node).map_err(|error| {
         Ending::failed(format!(

@@ -74,9 +74,9 @@ fn random(directory: &Path, reads: u64, block_bytes: u64) -> Result<f64, Box<dyn
     let elements = fs::metadata(&path)?.len() / 8;
     let positions = (elements - block_bytes / 8) / 512;
     let blocks = Blocks::new(vec![path], (block_bytes / 8) as usize, (reads, positions), SEED);
-    let open = blocks.open(ReadBy::Mapped)?;
+    let mut open = blocks.open(ReadBy::Mapped)?;
     let start = Instant::now();
-    std::hint::black_box(blocks.read(&open, &mut unkept)?);
+    std::hint::black_box(blocks.read(&mut open, &mut unkept)?);
     Ok(start.elapsed().as_secs_f64())
 }
 

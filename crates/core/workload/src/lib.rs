@@ -32,7 +32,7 @@ pub use journal::{Appending, scrambled};
 pub use measurement::{Measured, Measurement};
 pub use null::Nothing;
 pub use param::{Check, Literal, Param, ParamError, Resolved};
-pub use placement::{pin, rank};
+pub use placement::{NODES, pin, rank};
 pub use recording::Recording;
 pub use role::{MEASURING, roles_are_played_by};
 pub use slow::{measurement_begins, write_slow_operations_to};

@@ -11,6 +11,11 @@ pub const THREAD_POLICY: Param = param! { "thread_policy" = Text("normal"),
 Words(|| vec!["normal", "fifo"]);
 "rank of the measuring thread: as any other, or SCHED_FIFO (needs consent and privilege)" };
 
+pub const NODES: Param = param! { "nodes" = Text("roundrobin"),
+Words(|| vec!["none", "roundrobin"]);
+"memory nodes: lanes take them in turn, each with processors and memory of one, or none is \
+ placed; without effect on a machine with one node, for one lane, and with --cpus" };
+
 /// Lowest real-time priority: enough to come before every ordinary thread.
 const REAL_TIME_PRIORITY: u8 = 1;
 

@@ -74,9 +74,9 @@ fn repeated_calls_of_a_column_store_allocate_nothing() {
     let count = |reads| {
         let blocks = Blocks::new(vec![path.clone()], 500, (reads, 18), 1);
         [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Pread].map(|by| {
-            let open = blocks.open(by).expect("opened");
+            let mut open = blocks.open(by).expect("opened");
             let before = allocated();
-            blocks.read(&open, &mut unkept).expect("read");
+            blocks.read(&mut open, &mut unkept).expect("read");
             allocated() - before
         })
     };

@@ -154,7 +154,8 @@ fn lanes<T: Send>(count: u32, lane: impl Fn(u32, Gate) -> T + Sync) -> Vec<T> {
 fn three_lanes_start_together_each_with_data_of_its_own() {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let lanes = lanes(3, |lane, gate| {
-        let spec = spec(folder.path(), lane, 3, json!({ "suites": "write,read,random,sort" }));
+        let suites = json!({ "suites": "write,read,random,sort,mix" });
+        let spec = spec(folder.path(), lane, 3, suites);
         let mut list = Vec::new();
         let look = |files: &Path| list = fs::read(files.join("seqreadMedium")).expect("a list");
         let ran = trial_that_leaves(spec, gate, Lab(None), look);
@@ -162,7 +163,14 @@ fn three_lanes_start_together_each_with_data_of_its_own() {
     });
     let (lanes, lists): (Vec<Measured>, Vec<Vec<u8>>) = lanes.into_iter().unzip();
     let phases = merged_phases(&lanes.iter().map(|lane| lane.phases.clone()).collect::<Vec<_>>());
-    assert!(phases.iter().all(|phase| phase.lanes == 3 && phase.is_finished()));
+    assert!(phases.iter().all(PhaseRecord::is_finished));
+    let fewer = phases.iter().filter(|phase| phase.lanes < 3);
+    let fewer: Vec<_> = fewer.map(|phase| (phase.phase.as_str(), phase.lanes)).collect();
+    let (day, queries) = ("append batch beside queries", "query beside appends");
+    let alone = [("append batch, sync each", 1), (day, 1), ("query by symbol", 2), (queries, 2)];
+    assert_eq!(fewer, alone);
+    let [ingests, asks] = [&lanes[0], &lanes[1]].map(operations);
+    assert!(ingests[day] > 1 && asks[queries] == asks["query by symbol"], "{ingests:?} {asks:?}");
     let float = phases.iter().find(|phase| phase.phase == "write float large").expect("a row");
     assert_eq!(float.work, float.real_bytes as f64 - 3.0 * 16.0);
     assert!(lists[0] != lists[1] && lists[0].len() == lists[1].len());
@@ -232,6 +240,7 @@ fn a_byte_that_changes_on_the_device_fails_the_trial() {
         ("seqreadMedium", 5_000, "write,read"),
         ("seqreadSmall", 2, "write,read"),
         ("kdbdb/tbl/floatcol", 4_000, "write,sort"),
+        ("packedLarge", 5_000, "packed"),
     ] {
         let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
         let spec = spec(folder.path(), 0, 1, json!({ "suites": suites }));

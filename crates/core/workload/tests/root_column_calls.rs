@@ -51,7 +51,7 @@ fn make_call(call: &str, path: &Path) {
 
 fn read_blocks(path: &Path, by: ReadBy) {
     let blocks = Blocks::new(vec![path.to_owned()], 500, (3, 38), 1);
-    blocks.read(&blocks.open(by).expect("it works"), &mut unkept).expect("it works");
+    blocks.read(&mut blocks.open(by).expect("it works"), &mut unkept).expect("it works");
 }
 
 fn header(count: u64) -> Vec<u8> {

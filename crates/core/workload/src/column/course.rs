@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use pickfs_sys::mount::file_system_use;
+use pickfs_sys::{mount::file_system_use, nodes::nodes};
 
 use super::{
     check::{TableContent, check_written, compare},
@@ -17,6 +17,7 @@ use super::{
     lane::{Lane, keeping, operations},
     layout::{Attribute, Layout, wrong},
     lock::enter,
+    mix, packed,
     params::{Settings, Suite},
     read_suite,
     room::{Machine, Room, fitted},
@@ -136,6 +137,7 @@ fn suites(
     let room = Room::needed(&lane.sizes, &lane.settings, lane.machine.is_in_memory);
     let mut counts = vec![
         ("scale_factor", lane.sizes.scale),
+        ("memory_nodes", nodes().len().max(1) as f64),
         ("needed_files_bytes", room.files_bytes as f64),
         ("needed_memory_bytes", room.memory_bytes as f64),
     ];
@@ -170,6 +172,8 @@ fn suites(
             Suite::Reread => read_suite::run_hot(lane)?,
             Suite::Random => read_suite::run_random(lane)?,
             Suite::Sort => sort(lane)?,
+            Suite::Mix => mix::run(lane)?,
+            Suite::Packed => packed::run(lane)?,
         }
     }
     Ok(counts)

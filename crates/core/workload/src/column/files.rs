@@ -6,6 +6,7 @@
 //!          kdbdb/sym  kdbdb/tbl/.d  kdbdb/tbl/sym  kdbdb/tbl/floatcol
 //!          randomread0 .. randomread3
 //!          readbinary fhcount mmap openclose locktest
+//!          packedLarge  kdbdb/day/time  kdbdb/day/price  (suites packed and mix)
 //! ```
 
 use std::{
@@ -16,6 +17,8 @@ use std::{
 use super::{
     layout::Layout,
     list::{List, ListKind, Windows},
+    mix::DAY,
+    packed::PACKED,
     set::beside,
     sizes::{RANDOM_FILES, Sizes},
     symbols::{Domain, Draw},
@@ -25,7 +28,7 @@ use crate::journal::scrambled;
 /// What the original's data follows from: the same in every lane and run.
 const NANO_SEED: u64 = 0x6b78;
 
-const OTHER_NAMES: [&str; 10] = [
+const OTHER_NAMES: [&str; 11] = [
     "tinyAppend",
     "tinyAppendFH",
     "smallAppendFH",
@@ -36,6 +39,7 @@ const OTHER_NAMES: [&str; 10] = [
     "mmap",
     "openclose",
     "locktest",
+    PACKED,
 ];
 
 #[derive(Debug, Clone)]
@@ -63,13 +67,15 @@ impl Files {
     /// Removes what a lane made, and `decision` beside its folder. What somebody else put there stays, and is told
     /// (validity rule 18).
     pub(super) fn remove(&self, decision: Option<&PathBuf>) -> Vec<String> {
-        let names = COLUMNS.iter().map(|column| column.file).chain(OTHER_NAMES);
+        let names = COLUMNS.iter().map(|column| column.file).chain(OTHER_NAMES).chain(DAY);
         let own: Vec<PathBuf> = names.map(|name| self.at(name)).chain(self.random()).collect();
         let drafts: Vec<PathBuf> = own.iter().map(|path| beside(path)).collect();
         let files = own.iter().chain(&drafts).chain(decision);
         let mut stays: Vec<String> =
             files.filter_map(|path| told(path, fs::remove_file(path))).collect();
-        for folder in [self.table_folder(), self.at("kdbdb"), self.folder.clone()] {
+        for folder in
+            [self.table_folder(), self.at("kdbdb/day"), self.at("kdbdb"), self.folder.clone()]
+        {
             stays.extend(told(&folder, fs::remove_dir(&folder)));
         }
         stays
@@ -162,6 +168,7 @@ pub(super) enum Of {
     RandomFiles,
     Replaced,
     Places,
+    Queries,
 }
 
 pub(super) struct Data {

@@ -22,6 +22,7 @@ use super::{layout::Layout, set::file_fault};
 use crate::fault::Fault;
 
 /// It has at least one element.
+#[inline(always)]
 pub fn get(path: &Path, layout: Layout) -> Result<ReadMap, Fault> {
     let file = File::open(path).map_err(Fault::io("open", path))?;
     layout.read(&file, path)?;
@@ -55,6 +56,8 @@ pub fn read1(path: &Path) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
+/// In the loop of its caller, as [`super::random`] says of a read.
+#[inline(always)]
 pub fn replace(path: &Path, layout: Layout, indexes: &[u64], value: u64) -> Result<(), Fault> {
     let file = OpenHow::new(Access::ReadWrite).open(path).map_err(file_fault)?;
     layout.read(&file, path)?;

@@ -35,7 +35,8 @@ pub(super) struct Lane {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counted {
-    pub(super) work_bytes: u64,
+    /// In the unit of the row.
+    pub(super) work: u64,
     pub(super) real_bytes: u64,
     /// All of the files is read, so that all of them must be in memory where the row is hot.
     pub(super) is_whole: bool,
@@ -85,11 +86,15 @@ impl Lane {
     }
 
     pub(super) fn table(&self) -> Table {
-        let folder = self.files.table_folder();
+        self.table_in(&self.files)
+    }
+
+    pub(super) fn table_in(&self, files: &Files) -> Table {
+        let folder = files.table_folder();
         Table {
             symbols: folder.join("sym"),
             floats: folder.join("floatcol"),
-            domain: self.files.at("kdbdb/sym"),
+            domain: files.at("kdbdb/sym"),
             layout: self.settings.symbols,
             threads: self.settings.threads as usize,
             set: self.settings.set,
@@ -206,8 +211,8 @@ impl Lane {
         let before = OwnReads::now();
         self.runner.run(&spec, |bench| {
             work(bench)?;
-            let Counted { work_bytes, real_bytes, .. } = counted;
-            Ok(Done { work: work_bytes as f64, real_bytes })
+            let Counted { work, real_bytes, .. } = counted;
+            Ok(Done { work: work as f64, real_bytes })
         })?;
         let fetched = OwnReads::now().since(&before);
         self.runner.value_last("resident_before_share", resident.share());
@@ -256,7 +261,7 @@ mod tests {
     fn a_hot_row_that_fetched_a_hundredth_is_in_doubt() {
         let fetched = |major_faults, device_bytes| OwnReads { major_faults, device_bytes };
         let resident = ResidentPages { resident_count: 10, page_count: 100 };
-        let counted = Counted { work_bytes: 0, real_bytes: 100 << 20, is_whole: false };
+        let counted = Counted { work: 0, real_bytes: 100 << 20, is_whole: false };
         let doubt = |fetched| not_hot(&fetched, &resident, counted);
         assert_eq!(doubt(fetched(0, Some(1 << 20))), None);
         assert!(doubt(fetched(0, Some(1 << 21))).is_some());

@@ -11,6 +11,8 @@ mod lane;
 mod layout;
 mod list;
 mod lock;
+mod mix;
+mod packed;
 mod params;
 mod random;
 mod ranks;
@@ -46,7 +48,8 @@ pub use sync::sync;
 pub use table::{Rewritten, Table};
 
 pub fn phases_markdown() -> String {
-    WORKLOAD.validate(&Map::new()).map_or_else(
+    let two = Map::from_iter([("lanes".to_string(), 2.into())]);
+    WORKLOAD.validate(&two).map_or_else(
         |error| error.to_string(),
         |params| rows::rows_markdown(&Settings::new(&params)),
     )
@@ -54,6 +57,7 @@ pub fn phases_markdown() -> String {
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "column",
+    version: 2,
     about: "what a column store does: set, append, replace, sync, map, read at random, sort; by 1 or many processes",
     params: params::PARAMS,
     ops: |params| {

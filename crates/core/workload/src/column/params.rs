@@ -2,7 +2,10 @@ use pickfs_sys::mapped_elements::MapAdvice;
 use serde_json::Value;
 
 use super::{get::Touch, layout::Layout, set::SetHow};
-use crate::param::{Check, Param, ParamError, Resolved};
+use crate::{
+    param::{Check, Param, ParamError, Resolved},
+    placement::NODES,
+};
 
 pub(super) const PARAMS: &[Param] = &[
     param! { "lanes" = Integer(1), Integer(1, 512);
@@ -10,6 +13,7 @@ pub(super) const PARAMS: &[Param] = &[
      log2(lanes)" },
     param! { "threads" = Integer(8), Integer(1, 256);
     "threads of each lane, where a row is parallel: disk sort, aggregate" },
+    NODES,
     param! { "scale" = Text("small"), Words(|| SCALES.iter().map(|(word, _)| *word).collect());
     "factor on all lengths: tiny 0.05, small 0.2, full 1 (the article's), double 2; reduced \
      where space or memory is short" },
@@ -17,9 +21,9 @@ pub(super) const PARAMS: &[Param] = &[
     "bytes that do not compress, others in each lane; or the original's, which compress well \
      and are the same in each lane" },
     param! { "suites" = Text("all"), Rule("all, or a list like write,read,reread", suites_value);
-    "groups of rows: all, or some of write, meta, read, reread, random, sort with commas \
-     between them; read, random and sort need the files of write, reread those that read has \
-     read" },
+    "groups of rows: all, or some of write, meta, read, reread, random, sort, mix, packed with \
+     commas between them; read, random and sort need the files of write, reread those that \
+     read has read, mix the sorted table" },
     param! { "symbols" = Text("plain"), Words(|| vec!["plain", "enumerated"]);
     "column of symbols as text (as the original, whatever its comments say), or as indexes \
      into a domain (as databases have it)" },
@@ -62,16 +66,20 @@ pub(super) enum Suite {
     Reread,
     Random,
     Sort,
+    Mix,
+    Packed,
 }
 
 /// The word of a plan, the title on pages, and the one whose files it needs.
-const SUITES: [(Suite, &str, &str, Option<Suite>); 6] = [
+const SUITES: [(Suite, &str, &str, Option<Suite>); 8] = [
     (Suite::Write, "write", "write", None),
     (Suite::Meta, "meta", "meta", None),
     (Suite::Read, "read", "sequential read", Some(Suite::Write)),
     (Suite::Reread, "reread", "sequential reread", Some(Suite::Read)),
     (Suite::Random, "random", "random read", Some(Suite::Write)),
     (Suite::Sort, "sort", "sort", Some(Suite::Write)),
+    (Suite::Mix, "mix", "appends and queries", Some(Suite::Sort)),
+    (Suite::Packed, "packed", "packed columns", None),
 ];
 
 impl Suite {
@@ -113,6 +121,7 @@ fn chunk_value(value: &Value) -> Option<Value> {
 
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
+    pub(super) lanes: u32,
     pub(super) threads: u32,
     pub(super) scale: f64,
     /// The original's data.
@@ -144,6 +153,7 @@ impl Settings {
             _ => None,
         };
         Settings {
+            lanes: params.integer("lanes").max(1) as u32,
             threads: params.integer("threads") as u32,
             scale: scale.map_or(1.0, |(_, factor)| *factor),
             is_nano: is("data", "nano"),
@@ -218,7 +228,7 @@ mod tests {
         for (asked, kept) in [
             ("read, write", "write,read"),
             ("write,write", "write"),
-            ("sort,random,reread,read,meta,write", "all"),
+            ("packed,mix,sort,random,reread,read,meta,write", "all"),
         ] {
             assert_eq!(resolve(json!({ "suites": asked })).unwrap().text("suites"), kept);
         }
@@ -234,6 +244,7 @@ mod tests {
             (json!({ "suites": "write,raed" }), "use all, or a list like"),
             (json!({ "suites": "" }), "use all, or a list like"),
             (json!({ "suites": "random" }), "random needs the files of write; add write"),
+            (json!({ "suites": "write,mix" }), "mix needs the files of sort; add sort"),
             (json!({ "suites": "write,reread" }), "reread needs the files of read; add read"),
             (json!({ "write_chunk": 100_000 }), "a multiple of 4096"),
         ] {

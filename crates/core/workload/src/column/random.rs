@@ -12,13 +12,14 @@
 //! together. First and last element of each block are folded into a sum, so that what came from
 //! the device is checked.
 
-use std::{fs::File, os::unix::fs::FileExt, path::PathBuf};
+use std::{fs::File, io, path::PathBuf};
 
 use pickfs_record::{Clock, MonotonicClock};
 use pickfs_sys::{
     elements::{ELEMENT_BYTES, bytes_of_mut},
     mapped_elements::{MapAdvice, ReadMap},
 };
+use rustix::io::{Errno, pread};
 
 use super::{
     get::{get, map_fault},
@@ -39,16 +40,17 @@ pub enum ReadBy {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    file: u32,
-    first: u64,
+pub(super) struct Place {
+    pub(super) file: u32,
+    pub(super) first: u64,
+    pub(super) elements: u32,
 }
 
 #[derive(Debug)]
 pub struct Blocks {
     files: Vec<PathBuf>,
+    layout: Layout,
     places: Vec<Place>,
-    block_elements: usize,
 }
 
 const LAYOUT: Layout = Layout::Longs;
@@ -71,26 +73,39 @@ impl Blocks {
         let place = |number: u64| {
             let (file, read) = (number / reads, number % reads);
             let page = pages[file as usize].at(read);
-            Place { file: file as u32, first: page * STEP_ELEMENTS }
+            let (file, first) = (file as u32, page * STEP_ELEMENTS);
+            Place { file, first, elements: block_elements as u32 }
         };
         let places = (0..count).map(|at| place(order.at(at))).collect();
-        Blocks { files, places, block_elements }
+        Blocks::of_places(files, LAYOUT, places)
+    }
+
+    /// In their order; each has an element.
+    pub(super) fn of_places(files: Vec<PathBuf>, layout: Layout, places: Vec<Place>) -> Blocks {
+        Blocks { files, layout, places }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.places.len() as u64
     }
 
     pub fn bytes(&self) -> u64 {
-        (self.places.len() * self.block_elements * ELEMENT_BYTES) as u64
+        let elements = self.places.iter().map(|place| u64::from(place.elements));
+        elements.sum::<u64>() * ELEMENT_BYTES as u64
     }
 
-    /// Opens or maps what the way needs before the clock starts.
+    /// Opens or maps what the way needs before the clock starts, and touches the memory that blocks are read into.
     pub fn open(&self, by: ReadBy) -> Result<OpenFiles, Fault> {
-        let mut files = OpenFiles::default();
+        let longest = self.places.iter().map(|place| place.elements as usize).max().unwrap_or(0);
+        let mut files = OpenFiles { block: vec![1; longest], ..OpenFiles::default() };
+        files.indexes.clone_from(&files.block);
         for path in &self.files {
             match by {
                 ReadBy::MappedPerRead => {}
                 ReadBy::Pread => {
                     files.opened.push(File::open(path).map_err(Fault::io("open", path))?);
                 }
-                ReadBy::Mapped | ReadBy::Advised => files.mapped.push(get(path, LAYOUT)?),
+                ReadBy::Mapped | ReadBy::Advised => files.mapped.push(get(path, self.layout)?),
             }
             if let (ReadBy::Advised, Some(map)) = (by, files.mapped.last()) {
                 map.advise(MapAdvice::Random, path).map_err(map_fault)?;
@@ -102,57 +117,74 @@ impl Blocks {
     /// Gives the sum of what was read; each block is an operation (begin, end, offset).
     pub fn read(
         &self,
-        files: &OpenFiles,
+        files: &mut OpenFiles,
         operation: &mut impl FnMut(u64, u64, u64),
     ) -> Result<u64, Fault> {
-        let mut block = vec![0u64; self.block_elements];
-        let mut indexes = vec![0u64; self.block_elements];
         let mut sum = 0;
         for place in &self.places {
+            let (from, length) = (self.layout.file_bytes(place.first), place.elements as usize);
+            let OpenFiles { mapped, opened, block, indexes } = files;
+            let (block, indexes) = (&mut block[..length], &mut indexes[..length]);
             let start_ns = MonotonicClock.now_ns();
-            self.one(files, place, &mut indexes, &mut block)?;
-            operation(start_ns, MonotonicClock.now_ns(), LAYOUT.file_bytes(place.first));
-            sum = folded(sum, &block);
+            self.one((mapped, opened), place, indexes, block)?;
+            operation(start_ns, MonotonicClock.now_ns(), from);
+            sum = folded(sum, block);
         }
         Ok(sum)
     }
 
-    #[inline]
+    /// In the loop itself: to return right behind a system call makes the next one slower (`BENCHMARKS.md`).
+    #[inline(always)]
     fn one(
         &self,
-        files: &OpenFiles,
+        (mapped, opened): (&[ReadMap], &[File]),
         place: &Place,
         indexes: &mut [u64],
         block: &mut [u64],
     ) -> Result<(), Fault> {
         let file = place.file as usize;
-        if let Some(map) = files.mapped.get(file) {
+        if let Some(map) = mapped.get(file) {
             return gather(map, place.first, indexes, block);
         }
         let path = &self.files[file];
-        if let Some(open) = files.opened.get(file) {
-            let read = open.read_exact_at(bytes_of_mut(block), LAYOUT.file_bytes(place.first));
+        if let Some(open) = opened.get(file) {
+            let read = pread_exact(open, bytes_of_mut(block), self.layout.file_bytes(place.first));
             return read.map_err(Fault::io("pread", path));
         }
-        gather(&get(path, LAYOUT)?, place.first, indexes, block)
+        gather(&get(path, self.layout)?, place.first, indexes, block)
     }
 
     /// The sum that [`Blocks::read`] must give, where `element` tells what stands in a file at an
     /// index.
     pub fn expected(&self, element: impl Fn(u32, u64) -> u64) -> u64 {
-        let last = self.block_elements as u64 - 1;
         let ends = |place: &Place| {
+            let last = u64::from(place.elements) - 1;
             [element(place.file, place.first), element(place.file, place.first + last)]
         };
         self.places.iter().fold(0, |sum, place| folded(sum, &ends(place)))
     }
 }
 
-/// As the way needs them; neither where each block is mapped anew.
+/// Files as the way needs them, none where each block is mapped anew, and memory for the longest block.
 #[derive(Debug, Default)]
 pub struct OpenFiles {
     mapped: Vec<ReadMap>,
     opened: Vec<File>,
+    block: Vec<u64>,
+    indexes: Vec<u64>,
+}
+
+#[inline(always)]
+fn pread_exact(file: &File, mut bytes: &mut [u8], mut offset_bytes: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match pread(file, &mut *bytes, offset_bytes) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(read) => (bytes, offset_bytes) = (&mut bytes[read..], offset_bytes + read as u64),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// A list of indexes is made and followed, as a query over rows does.
@@ -196,7 +228,7 @@ mod tests {
         let blocks = Blocks::new(files(folder.path(), 20_000), 500, (7, 38), 5);
         let expected = blocks.expected(|_, element| element * 3);
         for by in [ReadBy::Mapped, ReadBy::MappedPerRead, ReadBy::Advised, ReadBy::Pread] {
-            let sum = blocks.read(&blocks.open(by).unwrap(), &mut unkept).unwrap();
+            let sum = blocks.read(&mut blocks.open(by).unwrap(), &mut unkept).unwrap();
             assert_eq!(sum, expected, "{by:?}");
         }
         assert_ne!(expected, blocks.expected(|_, element| element * 3 + 1));

@@ -46,7 +46,7 @@ fn sequential(lane: &mut Lane, phase: &str, column: &Column) -> Result<(), Fault
         of => lane.data.list(of).count,
     };
     let (work_bytes, real_bytes) = (8 * elements, layout.file_bytes(elements));
-    let counted = Counted { work_bytes, real_bytes, is_whole: true };
+    let counted = Counted { work: work_bytes, real_bytes, is_whole: true };
     let mut kept = None;
     lane.read_row(phase, std::slice::from_ref(&path), counted, |_| {
         let mapped = kept.insert(get(&path, layout)?);
@@ -71,7 +71,7 @@ fn aggregate(lane: &mut Lane) -> Result<(), Fault> {
 fn binary(lane: &mut Lane, phase: &str) -> Result<(), Fault> {
     let path = lane.files.at("readbinary");
     let work_bytes = 8 * lane.sizes.small * BINARY_REPEATS;
-    let counted = Counted { work_bytes, real_bytes: work_bytes + 16, is_whole: true };
+    let counted = Counted { work: work_bytes, real_bytes: work_bytes + 16, is_whole: true };
     let mut read = None;
     lane.read_row(phase, std::slice::from_ref(&path), counted, |_| {
         read = Some(read1(&path)?);
@@ -109,11 +109,11 @@ fn random(
 ) -> Result<(), Fault> {
     let phase = pass.row(heat).phase;
     let (files, bytes) = (lane.files.random(), blocks.bytes());
-    let counted = Counted { work_bytes: bytes, real_bytes: bytes, is_whole: false };
-    let open = blocks.open(pass.by)?;
+    let counted = Counted { work: bytes, real_bytes: bytes, is_whole: false };
+    let mut open = blocks.open(pass.by)?;
     let mut sum = expected;
     lane.read_row(&phase, &files, counted, |bench| {
-        sum = blocks.read(&open, &mut keeping(bench))?;
+        sum = blocks.read(&mut open, &mut keeping(bench))?;
         Ok(())
     })?;
     if sum == expected {

@@ -79,13 +79,17 @@ impl Room {
         let prepared = binary + 8 * (2 * sizes.small + sizes.large);
         let has_sort = settings.has(Suite::Sort);
         let rewritten = if has_sort { floats.max(symbols + 4096) } else { 0 };
-        let files_bytes = lists + table + random + prepared + rewritten;
+        // Data that do not compress take a little more.
+        let packed = if settings.has(Suite::Packed) { 9 * sizes.large } else { 0 };
+        let files_bytes = lists + table + random + prepared + rewritten + packed;
         let heap_and_cache = |suite: &Suite| match suite {
             Suite::Write => (8 * sizes.huge.max(sizes.large).max(4 * sizes.small), 0),
             Suite::Meta => (8 * sizes.large, 0),
             Suite::Read | Suite::Reread => (binary, lists + floats + binary),
             Suite::Random => (16 * 125_000, random),
             Suite::Sort => (symbols + floats + GATHERED_BYTES, 2 * table),
+            Suite::Mix => (symbols, table),
+            Suite::Packed => (16 * sizes.large, 8 * sizes.large),
         };
         let uses = settings.suites.iter().map(heap_and_cache);
         let memory_bytes = if is_in_memory {

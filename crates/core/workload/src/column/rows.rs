@@ -7,6 +7,7 @@ use pickfs_record::phase::{Heat, WorkUnit};
 
 use super::{
     files::{COLUMNS, lists},
+    mix, packed,
     params::{Settings, Suite},
     random::ReadBy,
     sizes::BLOCKS_BYTES,
@@ -133,8 +134,30 @@ pub(super) fn rows(settings: &Settings) -> Vec<Row> {
     let sync = "sync column after parted attribute";
     rows.push(row(Suite::Sort, "add attribute").high_impact().synced_by(&[sync]));
     rows.push(row(Suite::Sort, sync));
+    rows.extend(mixed(settings.lanes));
+    rows.extend(packed());
     rows.retain(|row| settings.has(row.suite));
     rows
+}
+
+fn mixed(lanes: u32) -> Vec<Row> {
+    let query = |phase: &str| Row::new(Suite::Mix, Some(Heat::Cold), phase).calls();
+    let append = |phase: &str| Row::new(Suite::Mix, None, phase);
+    let mut rows = vec![query(mix::QUERY), append(mix::APPEND)];
+    if lanes > 1 {
+        rows.extend([append(mix::APPEND_BESIDE), query(mix::QUERY_BESIDE)]);
+    }
+    rows
+}
+
+fn packed() -> [Row; 4] {
+    let row = |heat, phase: &str| Row::new(Suite::Packed, heat, phase);
+    [
+        row(None, packed::WRITE).synced_by(&[packed::SYNC]),
+        row(None, packed::SYNC),
+        row(Some(Heat::Cold), packed::READ),
+        row(Some(Heat::Hot), packed::REREAD),
+    ]
 }
 
 /// Whose files nothing else uses.
@@ -186,7 +209,7 @@ mod tests {
     fn phases_are_unique_and_every_sync_that_is_named_is_there() {
         let rows = rows(&Settings::asked(json!({})));
         let phases: HashSet<&str> = rows.iter().map(|row| row.phase.as_str()).collect();
-        assert_eq!((rows.len(), phases.len()), (75, 75));
+        assert_eq!((rows.len(), phases.len()), (81, 81));
         assert!(rows.iter().flat_map(|row| &row.synced_by).all(|sync| phases.contains(&**sync)));
         assert_eq!(rows.iter().filter(|row| row.is_high_impact).count(), 10, "as in the article");
     }

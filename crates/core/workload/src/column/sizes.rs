@@ -91,6 +91,11 @@ impl Sizes {
         self.decayed(500)
     }
 
+    /// Of each lane that queries.
+    pub fn queries(&self) -> u64 {
+        self.decayed(20_000)
+    }
+
     pub fn large_replaced(&self) -> u64 {
         self.decayed(self.large / 100)
     }

@@ -134,16 +134,25 @@ impl Table {
     ) -> Result<Rewritten, Fault> {
         let file = read1(&self.symbols)?;
         let body = body(&self.symbols, self.layout, &file)?;
-        let rows = match self.layout {
+        let rows = *self.parts_of(body)?.last().expect("parts have an end");
+        let header = self.layout.header(Attribute::Parted, rows);
+        let written_bytes = set(&self.symbols, &header, body, self.set, operation)?;
+        Ok(Rewritten { rows, written_bytes })
+    }
+
+    /// The first row of each symbol's, and the end of the last: what the parted attribute says.
+    pub(super) fn parts(&self) -> Result<Vec<u64>, Fault> {
+        self.parts_of(body(&self.symbols, self.layout, &read1(&self.symbols)?)?)
+    }
+
+    fn parts_of(&self, body: &[u8]) -> Result<Vec<u64>, Fault> {
+        let parts = match self.layout {
             Layout::PlainSymbols => parted(packed(body, 0..body.len())),
             _ => parted(body.chunks_exact(8).map(|eight| {
                 Ok(u64::from_le_bytes(eight.try_into().expect("a chunk has eight bytes")))
             })),
         };
-        let rows = rows.map_err(|error| wrong(&self.symbols, error))?;
-        let header = self.layout.header(Attribute::Parted, rows);
-        let written_bytes = set(&self.symbols, &header, body, self.set, operation)?;
-        Ok(Rewritten { rows, written_bytes })
+        parts.map_err(|error| wrong(&self.symbols, error))
     }
 }
 
@@ -167,16 +176,20 @@ fn paired<'a>(
     parts
 }
 
-/// The number of rows, if equal ones stand together.
-fn parted(rows: impl Iterator<Item = Result<u64, String>>) -> Result<u64, String> {
+/// Where the equal ones of each kind begin, and the number of rows; if equal ones stand together.
+fn parted(rows: impl Iterator<Item = Result<u64, String>>) -> Result<Vec<u64>, String> {
     let mut met = Interned::default();
-    let (mut last, mut count) = (None, 0);
+    let (mut last, mut count, mut parts) = (None, 0, Vec::new());
     for row in rows {
         let row = row?;
-        count += 1;
-        if last.replace(row) != Some(row) && met.insert(row, 0).is_some() {
-            return Err("is not parted".into());
+        if last.replace(row) != Some(row) {
+            if met.insert(row, 0).is_some() {
+                return Err("is not parted".into());
+            }
+            parts.push(count);
         }
+        count += 1;
     }
-    Ok(count)
+    parts.push(count);
+    Ok(parts)
 }

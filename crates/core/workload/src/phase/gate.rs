@@ -28,6 +28,11 @@ impl Gate {
         passed.map_err(|error| Fault::Failed { reason: error.to_string() })
     }
 
+    /// That all others have come to the next passage, or never will.
+    pub fn others_wait(&self) -> bool {
+        self.0.as_ref().is_none_or(|gate| gate.others_wait())
+    }
+
     /// This lane cannot go on: nobody shall wait for it.
     pub fn break_open(&self) {
         if let Some(gate) = &self.0 {

@@ -9,12 +9,17 @@ use pickfs_record::{
 /// added up unless they are shares, factors, limits, sizes of one thing or maxima (see
 /// [`is_common`]).
 pub fn merged_phases(lanes: &[Vec<PhaseRecord>]) -> Vec<PhaseRecord> {
-    let Some(first) = lanes.first() else { return Vec::new() };
     let of = |name: &str| -> Vec<&PhaseRecord> {
         let same = |phase: &&PhaseRecord| phase.phase == name;
         lanes.iter().filter_map(|phases| phases.iter().find(same)).collect()
     };
-    first.iter().map(|phase| merged(&of(&phase.phase))).collect()
+    let mut names: Vec<&str> = Vec::new();
+    for phase in lanes.iter().flatten() {
+        if !names.contains(&phase.phase.as_str()) {
+            names.push(&phase.phase);
+        }
+    }
+    names.into_iter().map(|name| merged(&of(name))).collect()
 }
 
 fn merged(lanes: &[&PhaseRecord]) -> PhaseRecord {
@@ -142,6 +147,16 @@ mod tests {
         let value = |name: &str| phase.values[name];
         assert_eq!((value("disk_bytes"), value("resident_share")), (30.0, 0.5));
         assert_eq!(value("latency_max_ns"), 2_000.0);
+    }
+
+    /// Lanes that do different things at one time: the first one's stand first.
+    #[test]
+    fn a_phase_of_some_lanes_is_theirs_alone() {
+        let other = |ns| vec![PhaseRecord { phase: "query".into(), ..lane(1, ns, 6.0).remove(0) }];
+        let phases = merged_phases(&[lane(1, 1_000, 5.0), other(1_000), other(2_000)]);
+        let told: Vec<_> = phases.iter().map(|phase| (&*phase.phase, phase.lanes)).collect();
+        assert_eq!(told, [("write", 1), ("query", 2)]);
+        assert_eq!((phases[1].work, phases[1].rate_per_s), (12.0, 9e6));
     }
 
     #[test]

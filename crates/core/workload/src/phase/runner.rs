@@ -13,7 +13,7 @@ use pickfs_sys::{own_usage::OwnUsage, residency::ResidentPages};
 use super::{
     bench::{Kept, PhaseBench},
     cold::{forget_all, resident, write_out},
-    gate::LabLine,
+    gate::{Gate, LabLine},
     spec::PhaseSpec,
 };
 use crate::{fault::Fault, measurement::Measured, workload::Session};
@@ -98,6 +98,16 @@ impl PhaseRunner {
         self.together()?;
         self.keep(spec, Outcome::Skipped { reason: reason.into() });
         self.leave_together()
+    }
+
+    /// Waits while others run a phase that this lane has no part in.
+    pub fn stand_by(&mut self) -> Result<(), Fault> {
+        self.together()?;
+        self.together()
+    }
+
+    pub fn gate(&self) -> Gate {
+        self.session.gate.clone()
     }
 
     pub fn together(&mut self) -> Result<(), Fault> {
