@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-
-use crate::times::decoded;
+use crate::interval_log::intervals;
 
 /// Bands of a factor of ten.
 pub const BANDS_PER_DECADE: f64 = 6.0;
@@ -16,19 +13,15 @@ const SECONDS_MAX: u32 = 10_000_000;
 /// Operations by second and band; what cannot be read is left out.
 pub fn density(interval_log: &str, tag: &str) -> BTreeMap<(u32, u32), u64> {
     let mut found = BTreeMap::new();
-    for entry in IntervalLogIterator::new(interval_log.as_bytes()) {
-        let Ok(LogEntry::Interval(interval)) = entry else { continue };
-        if interval.tag().is_none_or(|own| own.as_str() != tag) {
+    for (_, interval) in intervals(interval_log).flatten().filter(|(_, own)| own.tag == tag) {
+        let second = interval.start_s as u32;
+        if second >= SECONDS_MAX {
             continue;
         }
-        let bytes = BASE64_STANDARD.decode(interval.encoded_histogram()).unwrap_or_default();
-        let Ok(histogram) = decoded(&bytes) else { continue };
-        let second = u32::try_from(interval.start_timestamp().as_secs()).ok();
-        let Some(second) = second.filter(|second| *second < SECONDS_MAX) else { continue };
-        for value in histogram.iter_recorded() {
-            let band = (value.value_iterated_to().max(1) as f64).log10() * BANDS_PER_DECADE;
+        for one in interval.counted().unwrap_or_default() {
+            let band = (one.middle.max(1) as f64).log10() * BANDS_PER_DECADE;
             let cell: &mut u64 = found.entry((second, band as u32)).or_insert(0);
-            *cell = cell.saturating_add(value.count_at_value());
+            *cell = cell.saturating_add(one.times);
         }
     }
     found

@@ -10,12 +10,12 @@ use crossbeam_queue::ArrayQueue;
 use crate::{
     episode::EpisodeCounter,
     merge::IntervalLog,
-    record::{OpRecord, Second},
+    record::{OpRecord, Second, Times},
     recorder::{FullSecond, OperationTail, RecorderOptions},
     times::Track,
 };
 
-struct OpTotal {
+pub(crate) struct OpTotal {
     name: String,
     service: Track,
     /// Without the driver's stalls, and with them.
@@ -36,13 +36,7 @@ impl IntervalKeeper {
         full: Arc<ArrayQueue<Box<FullSecond>>>,
         spares: Vec<Arc<ArrayQueue<Box<FullSecond>>>>,
     ) -> Self {
-        let total = |name: &String| OpTotal {
-            name: name.clone(),
-            service: Track::default(),
-            responses: options.responses.then(Default::default),
-            rows: Vec::new(),
-            log: IntervalLog::default(),
-        };
+        let total = |name: &String| OpTotal::new(name, options.responses);
         IntervalKeeper { full, spares, totals: options.ops.iter().map(total).collect() }
     }
 
@@ -61,29 +55,46 @@ impl IntervalKeeper {
         self.drain();
         let tails = tail.episodes.into_iter().zip(tail.spikes);
         let op = |(total, (episodes, spikes)): (OpTotal, ([EpisodeCounter; 3], _))| {
-            let [response, raw_response] = match &total.responses {
+            let responses = match &total.responses {
                 Some([own, with_stalls]) => {
                     [own.times(&episodes[1]), with_stalls.times(&episodes[2])]
                         .map(|times| Some(times).filter(|times| times.count > 0))
                 }
                 None => [None, None],
             };
-            OpRecord {
-                op: total.name,
-                service: total.service.times(&episodes[0]),
-                response,
-                raw_response,
-                intervals: total.rows,
-                spikes,
-                interval_log: total.log.text,
-            }
+            let service = total.service.times(&episodes[0]);
+            OpRecord { spikes, ..total.record(service, responses) }
         };
         self.totals.into_iter().zip(tails).map(op).collect()
     }
 }
 
 impl OpTotal {
-    fn take(&mut self, second: &FullSecond) {
+    pub(crate) fn new(name: &str, has_responses: bool) -> OpTotal {
+        OpTotal {
+            name: name.into(),
+            service: Track::default(),
+            responses: has_responses.then(Default::default),
+            rows: Vec::new(),
+            log: IntervalLog::default(),
+        }
+    }
+
+    /// With these times and no spikes.
+    pub(crate) fn record(self, service: Times, responses: [Option<Times>; 2]) -> OpRecord {
+        let [response, raw_response] = responses;
+        OpRecord {
+            op: self.name,
+            service,
+            response,
+            raw_response,
+            intervals: self.rows,
+            spikes: Vec::new(),
+            interval_log: self.log.text,
+        }
+    }
+
+    pub(crate) fn take(&mut self, second: &FullSecond) {
         const ONE_KIND: &str = "histograms of one kind add";
         self.service.add(&second.service).expect(ONE_KIND);
         let responses = self.responses.iter_mut().flatten();

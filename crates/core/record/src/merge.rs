@@ -5,18 +5,18 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
     Histogram,
     serialization::{
         V2DeflateSerializer,
-        interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
+        interval_log::{IntervalLogWriterBuilder, Tag},
     },
 };
 
 use crate::{
+    interval_log::intervals,
     record::{OpRecord, Operation, Second, Times},
-    times::{decoded, histogram},
+    times::{histogram, recorded},
 };
 
 impl OpRecord {
@@ -61,7 +61,7 @@ fn merged_seconds(parts: &[OpRecord]) -> Result<(Vec<Second>, String), String> {
         merged.row.response_max_ns = merged.row.response_max_ns.max(row.response_max_ns);
     }
     for part in parts {
-        add_log(part.interval_log.as_bytes(), &mut seconds)?;
+        add_log(&part.interval_log, &mut seconds)?;
     }
     let (mut rows, mut log) = (Vec::new(), IntervalLog::default());
     for merged in seconds.values_mut() {
@@ -74,20 +74,17 @@ fn merged_seconds(parts: &[OpRecord]) -> Result<(Vec<Second>, String), String> {
     Ok((rows, log.text))
 }
 
-fn add_log(log: &[u8], seconds: &mut BTreeMap<u32, Merged>) -> Result<(), String> {
-    for entry in IntervalLogIterator::new(log) {
-        let entry = entry.map_err(|error| format!("an interval log cannot be read: {error:?}"))?;
-        let LogEntry::Interval(interval) = entry else { continue };
-        let at = interval.start_timestamp().as_secs() as u32;
-        let Some(second) = seconds.get_mut(&at) else { continue };
-        let bytes = STANDARD
-            .decode(interval.encoded_histogram())
-            .map_err(|error| format!("an interval log cannot be read: {error}"))?;
-        let into = match interval.tag().as_deref() {
-            Some("response") => &mut second.response,
+fn add_log(log: &str, seconds: &mut BTreeMap<u32, Merged>) -> Result<(), String> {
+    let unread = |error| format!("an interval log cannot be read: {error}");
+    for line in intervals(log) {
+        let (_, interval) = line.map_err(unread)?;
+        let Some(second) = seconds.get_mut(&(interval.start_s as u32)) else { continue };
+        let into = match interval.tag {
+            "response" => &mut second.response,
             _ => &mut second.service,
         };
-        into.add(decoded(&bytes)?).map_err(|error| error.to_string())?;
+        let own = recorded(&interval.counted().map_err(unread)?);
+        into.add(own).map_err(|error| error.to_string())?;
     }
     Ok(())
 }

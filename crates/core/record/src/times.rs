@@ -1,13 +1,12 @@
-use std::io::Cursor;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::{
     Histogram,
-    serialization::{Deserializer, Serializer, V2DeflateSerializer},
+    serialization::{Serializer, V2DeflateSerializer},
 };
 
 use crate::{
     episode::EpisodeCounter,
+    packed::{Counted, counted_in},
     record::{QUANTILES, QuantileRow, Times},
 };
 
@@ -84,7 +83,7 @@ impl Track {
     }
 
     /// `episodes` says how many there are beyond a quantile's value.
-    fn times_with(&self, episodes: impl Fn(f64, u64) -> u64) -> Times {
+    pub(crate) fn times_with(&self, episodes: impl Fn(f64, u64) -> u64) -> Times {
         let count = self.operations.len();
         if count == 0 {
             return Times::default();
@@ -111,9 +110,10 @@ impl Track {
     }
 
     fn of(times: &Times) -> Result<Track, String> {
-        let bytes = STANDARD.decode(&times.histogram).map_err(|error| error.to_string())?;
+        let counted = counted_in(&times.histogram)
+            .map_err(|error| format!("a histogram cannot be read back: {error}"))?;
         Ok(Track {
-            operations: decoded(&bytes)?,
+            operations: recorded(&counted),
             sum_ns: (times.mean_ns * times.count as f64).round() as u128,
             min_ns: times.min_ns,
             max_ns: times.max_ns,
@@ -122,10 +122,12 @@ impl Track {
     }
 }
 
-pub(crate) fn decoded(bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    Deserializer::new()
-        .deserialize(&mut Cursor::new(bytes))
-        .map_err(|error| format!("a histogram cannot be read back: {error}"))
+pub(crate) fn recorded(counted: &[Counted]) -> Histogram<u64> {
+    let mut operations = histogram();
+    for one in counted {
+        operations.saturating_record_n(one.middle, one.times);
+    }
+    operations
 }
 
 impl Times {

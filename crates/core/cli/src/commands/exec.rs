@@ -49,7 +49,9 @@ pub struct ExecArgs {
     #[arg(long, value_name = "CMD", default_value = "")]
     pub teardown: String,
     /// A number that the command prints, NAME=/PATTERN/:higher or NAME=$.JSON.PATH:lower, whichever
-    /// is better; may be repeated, and is judged instead of the wall time
+    /// is better; or times of its own operations, NAME=hlog:FILE#TAG:p99 (an HdrHistogram log in its
+    /// directory) or NAME=jlbh (what JLBH prints); may be repeated, and is judged instead of the
+    /// wall time
     #[arg(long = "metric", value_name = "NAME=...")]
     pub metrics: Vec<String>,
     /// Measured runs on each fresh mount; a time is their mean
@@ -166,7 +168,7 @@ fn primary(metrics: &[String]) -> anyhow::Result<Vec<Metric>> {
     }
     let read = metrics.iter().map(|text| text.parse().map_err(anyhow::Error::msg));
     let asked: Vec<MetricAsk> = read.collect::<Result<_, _>>().context("--metric")?;
-    let metric = |ask: MetricAsk| Metric::new(&ask.name, Statistic::Figure(ask.better));
+    let metric = |ask: MetricAsk| Metric::new(&ask.name, ask.judge);
     Ok(asked.into_iter().map(metric).collect())
 }
 
@@ -223,6 +225,8 @@ mod tests {
         assert_eq!(named.design.primary[0].op, "tps");
         assert!(named.design.primary[0].statistic.is_better_higher());
         assert!(named.design.blocks > plan.design.blocks, "two comparisons need more");
+        let times = planned(&["--metric", "append=hlog:a.hlog#x:p99", "--", "java", "A"]);
+        assert_eq!(times.design.primary[0].to_string(), "append.p99");
     }
 
     #[test]

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use pickfs_lab::{
     expand::Expansion,
     length::{Cost, too_short},
@@ -6,6 +8,7 @@ use pickfs_lab::{
     preflight,
 };
 use pickfs_record::{Cell, Plan, plan::StopRule, quantity::counted, record::SkippedCell};
+use pickfs_workload::command::needs;
 
 use crate::{agree::steps_text, args::PlanArgs, exit::Exit, overrides::chosen_plan, terminal};
 
@@ -56,12 +59,26 @@ fn print_matrix(plan: &Plan, expansion: &Expansion) {
     if let Some(text) = too_short(plan, &expansion.cells) {
         terminal::flow(&format!("note: {text}"), 2);
     }
+    for text in missing(&expansion.cells) {
+        terminal::flow(&format!("note: {text}"), 2);
+    }
     for cell in &expansion.cells {
         terminal::flow(&format!("  run   {}", cell_text(cell)), 8);
     }
     for SkippedCell { cell, reason, remedy } in &expansion.skipped {
         terminal::flow(&format!("  skip  {}: {reason} ({remedy})", cell_text(cell)), 8);
     }
+}
+
+/// Programs and files that commands need and this machine lacks.
+fn missing(cells: &[Cell]) -> BTreeSet<String> {
+    let of = |cell: &Cell| {
+        let workload = pickfs_workload::find(&cell.workload.name).ok()?;
+        let params = workload.validate(&cell.workload.params).ok()?;
+        Some(needs::missing(&params))
+    };
+    let commands = cells.iter().filter(|cell| cell.workload.name == "command");
+    commands.filter_map(of).flatten().collect()
 }
 
 fn cell_text(cell: &Cell) -> String {

@@ -1,15 +1,22 @@
-//! A number that a program tells: by a pattern over its output, or by a path into its JSON.
+//! What a program tells: a number, by a pattern over its output or by a path into its JSON; or times that it kept of
+//! its own operations.
 
 use std::str::FromStr;
 
-pub use pickfs_record::plan::Better;
+use pickfs_record::{
+    metric::MetricError,
+    plan::{Better, Statistic},
+};
 use regex_lite::Regex;
 use serde_json::Value;
+
+use super::times::Source;
 
 #[derive(Debug, Clone)]
 pub struct MetricAsk {
     pub name: String,
-    pub better: Better,
+    /// What judges where nothing else is said.
+    pub judge: Statistic,
     from: From,
 }
 
@@ -18,12 +25,16 @@ enum From {
     Pattern(Regex),
     /// Of a value in JSON (RFC 6901).
     Pointer(String),
+    Times(Source),
 }
 
 impl FromStr for MetricAsk {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(times) = MetricAsk::times(text) {
+            return times;
+        }
         let parts = || {
             let (name, rest) = text.split_once('=')?;
             let (from, better) = rest.rsplit_once(':')?;
@@ -38,15 +49,15 @@ impl FromStr for MetricAsk {
         };
         let (name, pattern, path, better) = parts().ok_or_else(|| {
             format!(
-                "metric `{text}` not understood; write NAME=/PATTERN/:higher with one group in parentheses, or \
-                 NAME=$.path.to.number:lower"
+                "metric `{text}` not understood; write NAME=/PATTERN/:higher with one group in parentheses, \
+                 NAME=$.path.to.number:lower, NAME=hlog:FILE or NAME=jlbh"
             )
         })?;
         let from = match pattern {
             Some(pattern) => From::Pattern(compiled(name, pattern)?),
             None => From::Pointer(path),
         };
-        Ok(MetricAsk { name: name.into(), better, from })
+        Ok(MetricAsk { name: name.into(), judge: Statistic::Figure(better), from })
     }
 }
 
@@ -81,6 +92,39 @@ fn pointer(path: &str) -> Option<String> {
 }
 
 impl MetricAsk {
+    /// `NAME=hlog:FILE#TAG:p99`; the statistic may be left out. None where it asks for no times.
+    fn times(text: &str) -> Option<Result<Self, String>> {
+        let (name, rest) = text.split_once('=')?;
+        let (head, judge) = match rest.rsplit_once(':').map(|(head, word)| (head, word.parse())) {
+            Some((head, Ok(judge))) => (head, Ok(judge)),
+            Some((head, Err(error @ MetricError::NotKept { .. }))) => {
+                (head, Err(error.to_string()))
+            }
+            _ => (rest, Ok(Statistic::Quantile(0.5))),
+        };
+        let source = Source::read(head)?;
+        let name = name.trim();
+        Some(match (source, judge) {
+            _ if name.is_empty() => Err(format!("metric `{text}` has no name")),
+            (Err(why), _) => Err(format!("metric {name}: {why}")),
+            (_, Err(why)) => Err(format!("metric {name}: {why}")),
+            (_, Ok(judge)) if !judge.is_time() => Err(format!(
+                "metric {name}: times are judged by mean or a quantile like p99, not by {judge}"
+            )),
+            (Ok(source), Ok(judge)) => {
+                Ok(MetricAsk { name: name.into(), judge, from: From::Times(source) })
+            }
+        })
+    }
+
+    /// Where the times are kept; none where it asks for a number.
+    pub(super) fn source(&self) -> Option<&Source> {
+        match &self.from {
+            From::Times(source) => Some(source),
+            _ => None,
+        }
+    }
+
     /// The number in an output: of a pattern the last match, of a path the one in the JSON value
     /// that the output holds.
     pub fn read(&self, output: &str) -> Result<f64, String> {
@@ -99,6 +143,7 @@ impl MetricAsk {
                 };
                 value.and_then(|value| at(value).ok_or_else(|| "no number at its path".into()))
             }
+            From::Times(_) => Err("it is times and no number".into()),
         };
         told.map_err(|why| format!("metric {}: {why}", self.name))
     }
@@ -167,9 +212,22 @@ mod tests {
         assert!(error.contains("one group"), "{error}");
     }
 
+    #[test]
+    fn times_are_judged_by_their_median_or_as_is_said() {
+        let judged = |text: &str| (ask(text).source().is_some(), ask(text).judge);
+        assert_eq!(judged("a=hlog:b.hlog#x"), (true, Statistic::Quantile(0.5)));
+        assert_eq!(judged("a=hlog:b.hlog#x:p99.9"), (true, Statistic::Quantile(0.999)));
+        assert_eq!(judged("a=jlbh:mean"), (true, Statistic::Mean));
+        assert_eq!(judged("a=/hlog:(b)/:lower"), (false, Statistic::Figure(Better::Lower)));
+        let wrong = |text: &str| text.parse::<MetricAsk>().unwrap_err();
+        assert!(wrong("a=hlog:b:p98.7").starts_with("metric a: p98.7 is not kept"));
+        assert!(wrong("=hlog:b").contains("has no name"));
+        assert!(wrong("a=hlog:b:higher").starts_with("metric a: "), "{}", wrong("a=hlog:b:higher"));
+    }
+
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(ask in "[a-z]?=[/$]\\PC{0,20}:(higher|lower)", text in "\\PC{0,60}") {
+        fn no_text_makes_it_panic(ask in "[a-z]?=(hlog:|jlbh#|[/$])\\PC{0,20}:(higher|lower)", text in "\\PC{0,60}") {
             if let Ok(ask) = ask.parse::<MetricAsk>() {
                 let _ = ask.read(&text);
             }

@@ -6,16 +6,20 @@
 //! ```
 //!
 //! Wall, user and system time are operations with one time for each repeat. Bytes, calls and whatever
-//! the program itself tells are figures: the mean over the repeats of a trial.
+//! the program itself tells are figures: the mean over the repeats of a trial. Times that it kept of its own operations
+//! are operations like ours.
 
 pub mod calls;
+mod jlbh;
 pub mod metric;
+pub mod needs;
 mod output;
 mod params;
 mod place;
 mod ready;
 mod run;
 mod stray;
+mod times;
 mod watched;
 
 pub(crate) use output::end_of;

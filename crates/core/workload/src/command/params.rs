@@ -17,12 +17,13 @@ pub(super) const PARAMS: &[Param] = &[
     param! { "warmup_runs" = Integer(0), Integer(0, 1_000);
     "runs before these that are not measured" },
     param! { "metrics" = Text(""),
-    Rule("a list of NAME=/PATTERN/:higher or NAME=$.PATH:lower", metric_list);
-    "numbers that the program tells, `NAME=/PATTERN/:higher` or `NAME=$.PATH:lower`" },
+    Rule("a list of NAME=/PATTERN/:higher, NAME=$.PATH:lower, NAME=hlog:FILE#TAG or NAME=jlbh", metric_list);
+    "numbers that the program tells, `NAME=/PATTERN/:higher` or `NAME=$.PATH:lower`, and times of its own operations, in \
+     a log of HdrHistogram, `NAME=hlog:FILE#TAG`, or a table of JLBH, `NAME=jlbh`" },
     text("user", "who runs it; empty: who called sudo, else who runs pickfs"),
     param! { "needs" = Text(""), Rule("a list of PROGRAM=PACKAGE", variable_list);
-    "programs that must be there, `PROGRAM=PACKAGE`; without one the trial is skipped with \
-     the package that brings it" },
+    "programs that must be there, `PROGRAM=PACKAGE`, and files under the folder where pickfs was \
+     started, `PATH/TO/FILE=COMMAND`; without one the trial is skipped with what brings it" },
     param! { "environment" = Text(""), Rule("a list of NAME=VALUE", variable_list);
     "variables NAME=VALUE beside those of the caller; `{dir}` stands for the directory" },
     param! { "write_out" = Text("yes"), Words(|| vec!["yes", "no"]);

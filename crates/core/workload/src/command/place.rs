@@ -6,6 +6,7 @@ use std::{
 
 use pickfs_sys::account::Account;
 
+use super::needs::started_in;
 use crate::fault::Fault;
 
 const DIRECTORY: &str = "{dir}";
@@ -32,10 +33,16 @@ impl Place {
             reachable(account, &directory)?;
         }
         let mut place = Place { directory, account, variables: Vec::new() };
-        let directory = ("PICKFS_DIR".to_owned(), place.directory.clone().into_os_string());
+        let program = std::env::current_exe().unwrap_or_default();
+        let told = [
+            ("PICKFS_DIR", place.directory.clone()),
+            ("PICKFS_FROM", started_in()),
+            ("PICKFS_PROGRAM", program),
+        ];
+        let told = told.map(|(name, path)| (name.to_owned(), path.into_os_string()));
         let own = variables.iter().filter_map(|text| text.split_once('='));
         let own: Vec<_> = own.map(|(name, value)| (name.into(), place.filled(value))).collect();
-        place.variables = std::iter::once(directory).chain(own).collect();
+        place.variables = told.into_iter().chain(own).collect();
         Ok(place)
     }
 

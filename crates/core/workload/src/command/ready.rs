@@ -2,16 +2,18 @@
 
 use std::path::PathBuf;
 
-use pickfs_candidate::availability::find_program;
 use pickfs_record::record::{LoadRecord, OpRecord};
 use pickfs_sys::program::Stream;
 
 use super::{
     metric::MetricAsk,
+    needs::missing,
     params,
     place::Place,
     run::{Ran, ready, run, run_watched},
-    stray, watched,
+    stray,
+    times::Kept,
+    watched,
 };
 use crate::{
     command::TIMES,
@@ -25,23 +27,32 @@ pub(super) struct Ready {
     place: Place,
     words: Vec<String>,
     metrics: Vec<MetricAsk>,
+    kept: Vec<Kept>,
     runs: Vec<Ran>,
     announced: u32,
 }
 
 type OfRan = fn(&Ran) -> u64;
 
+/// What the lab is told that begins; runs before these warm up.
+const MEASURED: &str = "command";
+
 impl Ready {
     pub(super) fn new(session: &Session) -> Result<Ready, Fault> {
         let params = &session.params;
-        params::texts(params, "needs").iter().try_for_each(|need| have(need))?;
+        if let Some(reason) = missing(params).into_iter().next() {
+            return Err(Fault::Skipped { reason });
+        }
         ready()?;
         let variables = params::texts(params, "environment");
         let place = Place::make(&session.spec.directory, params.text("user"), &variables)?;
+        let metrics = params::metrics(params);
+        let kept = |metric: &MetricAsk| Some(Kept::new(&metric.name, metric.source()?.clone()));
         Ok(Ready {
             place,
             words: params::command(params),
-            metrics: params::metrics(params),
+            kept: metrics.iter().filter_map(kept).collect(),
+            metrics: metrics.into_iter().filter(|metric| metric.source().is_none()).collect(),
             runs: Vec::new(),
             announced: 0,
         })
@@ -76,6 +87,8 @@ impl Ready {
         if session.params.text("accept_failure") == "no" {
             ran.succeeded("the command")?;
         }
+        let is_measured = what == MEASURED;
+        self.kept.iter_mut().try_for_each(|kept| kept.take(&ran, &self.place, is_measured))?;
         self.aside(session, "cleanup")?;
         Ok(ran)
     }
@@ -86,7 +99,7 @@ impl Ready {
             self.once(session, "warm-up")?;
         }
         for _ in 0..session.params.integer("repeat") {
-            let ran = self.once(session, "command")?;
+            let ran = self.once(session, MEASURED)?;
             self.runs.push(ran);
         }
         Ok(())
@@ -103,6 +116,7 @@ impl Ready {
             ..Measured::default()
         };
         self.tell(&mut measured)?;
+        self.tell_kept(&mut measured)?;
         watched::add(&mut self.runs, &mut measured)?;
         Ok(measured)
     }
@@ -144,6 +158,19 @@ impl Ready {
         Ok(())
     }
 
+    fn tell_kept(&mut self, measured: &mut Measured) -> Result<(), Fault> {
+        for kept in &mut self.kept {
+            let record = kept.record()?;
+            measured.notes.push(format!(
+                "times of {} are the program's own; a log or table keeps no order within its intervals or runs, so its \
+                 episodes are a lower bound",
+                record.op
+            ));
+            measured.ops.push(record);
+        }
+        Ok(())
+    }
+
     fn tell_oddities(&self, measured: &mut Measured) {
         if let Some(account) = &self.place.account {
             measured.notes.push(format!("the command ran as {}", account.name));
@@ -177,14 +204,6 @@ impl Ready {
             measured.notes.push("the middle of a very long output was not kept".into());
         }
     }
-}
-
-/// Skips the trial where a program is not there.
-fn have(need: &str) -> Result<(), Fault> {
-    let (program, package) = need.split_once('=').unwrap_or((need, need));
-    let missing =
-        || Fault::Skipped { reason: format!("{program} not found; install the package {package}") };
-    find_program(program).map(drop).ok_or_else(missing)
 }
 
 /// A name of which long numbers are left out: they differ from run to run, and the note shall not.

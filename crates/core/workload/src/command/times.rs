@@ -1,0 +1,180 @@
+//! Times that a program kept of its own operations: an interval log in its directory, or a table that it printed. The
+//! file is of somebody with other rights than ours, perhaps: nothing outside of the directory is read.
+
+use std::{fs::File, io::Read, path::Path};
+
+use pickfs_record::{
+    interval_log::{Tags, op_of_log},
+    record::OpRecord,
+};
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+use super::{jlbh, place::Place, run::Ran};
+use crate::fault::Fault;
+
+/// A second of 10,000 operations takes about a kilobyte.
+const LOG_BYTES_MAX: u64 = 64 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A file of the directory, by seconds.
+    Log { file: String, tags: Tags, unit_ns: u64 },
+    /// A probe of JLBH.
+    Table { probe: String },
+}
+
+impl Source {
+    /// `hlog:FILE#TAG,TAG`, `hlog-us:FILE` or `jlbh#PROBE`. None where it is neither.
+    pub(super) fn read(text: &str) -> Option<Result<Source, String>> {
+        let (head, tag) = text.split_once('#').map_or((text, None), |(h, tag)| (h, Some(tag)));
+        if head == "jlbh" {
+            let probe = tag.unwrap_or(jlbh::END_TO_END).into();
+            return Some(Ok(Source::Table { probe }));
+        }
+        let (kind, file) = head.split_once(':')?;
+        let unit_ns = match kind {
+            "hlog" => 1,
+            "hlog-us" => 1_000,
+            "hlog-ms" => 1_000_000,
+            _ => return None,
+        };
+        let file = file.strip_prefix("{dir}/").unwrap_or(file);
+        if file.is_empty() || Path::new(file).is_absolute() {
+            let why = "name a file in the directory where the command runs";
+            return Some(Err(format!("`{file}`: {why}")));
+        }
+        let one = |tag: &str| vec![tag.to_owned()];
+        let tags = match tag.map(|tag| tag.split_once(',').unwrap_or((tag, ""))) {
+            None => {
+                Tags { service: vec![String::new(), "service".into()], response: one("response") }
+            }
+            Some((service, "")) => Tags { service: one(service), response: Vec::new() },
+            Some((service, response)) => Tags { service: one(service), response: one(response) },
+        };
+        Some(Ok(Source::Log { file: file.into(), tags, unit_ns }))
+    }
+}
+
+/// What the runs of a trial told by one source.
+#[derive(Debug)]
+pub(super) struct Kept {
+    op: String,
+    source: Source,
+    /// The log as it stood after the run before: a program may go on in it.
+    before: String,
+    records: Vec<OpRecord>,
+    runs: Vec<jlbh::Run>,
+}
+
+impl Kept {
+    pub(super) fn new(op: &str, source: Source) -> Kept {
+        let (before, records, runs) = Default::default();
+        Kept { op: op.into(), source, before, records, runs }
+    }
+
+    /// After a run; one of the warm-up is only passed over.
+    pub(super) fn take(&mut self, ran: &Ran, place: &Place, counts: bool) -> Result<(), Fault> {
+        let failed = |why: String| Fault::Failed { reason: format!("metric {}: {why}", self.op) };
+        match &self.source {
+            Source::Table { probe } => {
+                let runs = jlbh::runs(&ran.output.text(), probe).map_err(failed)?;
+                self.runs.extend(runs.into_iter().filter(|_| counts));
+            }
+            Source::Log { file, tags, unit_ns } => {
+                let told = |why: String| failed(format!("{file}: {why}"));
+                let text = text_of(&place.directory, file).map_err(told)?;
+                let new = text.strip_prefix(self.before.as_str()).unwrap_or(&text);
+                if new.trim().is_empty() {
+                    return Err(told("this run wrote nothing to it".into()));
+                }
+                if counts {
+                    let record = op_of_log(&self.op, new, tags, *unit_ns).map_err(told)?;
+                    self.records.push(record);
+                }
+                self.before = text;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn record(&mut self) -> Result<OpRecord, Fault> {
+        match self.source {
+            Source::Table { .. } => Ok(jlbh::record(&self.op, &self.runs)),
+            Source::Log { .. } => OpRecord::merged(std::mem::take(&mut self.records), 0)
+                .map_err(|reason| Fault::Failed { reason }),
+        }
+    }
+}
+
+fn text_of(directory: &Path, file: &str) -> Result<String, String> {
+    let unread = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::NotFound => "the command did not write it".into(),
+        _ => format!("cannot be read: {error}"),
+    };
+    let directory = File::open(directory).map_err(unread)?;
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let file = openat2(directory, file, flags, Mode::empty(), beneath)
+        .map_err(|error| unread(error.into()))?;
+    let file = File::from(file);
+    if !file.metadata().map_err(unread)?.is_file() {
+        return Err("is a folder, a device or a pipe; it must be a file".into());
+    }
+    let mut text = String::new();
+    file.take(LOG_BYTES_MAX + 1).read_to_string(&mut text).map_err(unread)?;
+    match text.len() as u64 <= LOG_BYTES_MAX {
+        true => Ok(text),
+        false => Err("has more than 64 MiB; log longer intervals".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_source_is_read_with_its_tags_and_its_unit() {
+        let log = |text: &str| match Source::read(text) {
+            Some(Ok(Source::Log { file, tags, unit_ns })) => {
+                (file, tags.service.join("|"), tags.response.join("|"), unit_ns)
+            }
+            other => panic!("{other:?}"),
+        };
+        let usual = (String::from("a/b.hlog"), "|service".into(), "response".into(), 1);
+        assert_eq!(log("hlog:{dir}/a/b.hlog"), usual);
+        assert_eq!(log("hlog-us:b#w,due"), ("b".into(), "w".into(), "due".into(), 1_000));
+        assert_eq!(log("hlog-ms:b#w"), ("b".into(), "w".into(), String::new(), 1_000_000));
+        let probe = |text: &str| Source::read(text).unwrap().unwrap();
+        assert_eq!(probe("jlbh"), Source::Table { probe: "End to End".into() });
+        assert_eq!(probe("jlbh#append"), Source::Table { probe: "append".into() });
+        assert!(Source::read("/hlog:a/").is_none() && Source::read("$.jlbh").is_none());
+        assert!(Source::read("hlog:/etc/shadow").unwrap().unwrap_err().contains("/etc/shadow"));
+    }
+
+    #[test]
+    fn nothing_but_a_file_of_the_directory_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("work");
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::write(folder.path().join("secret"), "key").unwrap();
+        std::fs::write(inside.join("log"), "text").unwrap();
+        symlink("../secret", inside.join("link")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            inside.join("pipe"),
+            rustix::fs::FileType::Fifo,
+            0o600.into(),
+            0,
+        )
+        .unwrap();
+        let said = |file: &str| text_of(&inside, file);
+        assert_eq!(said("log").unwrap(), "text");
+        for outside in ["link", "../secret", "none", "pipe", "."] {
+            assert!(said(outside).is_err(), "{outside}");
+        }
+        assert_eq!(said("none").unwrap_err(), "the command did not write it");
+        assert!(said("pipe").unwrap_err().contains("must be a file"));
+    }
+}
