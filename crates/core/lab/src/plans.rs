@@ -54,6 +54,9 @@ pub static PLANS: &[BuiltInPlan] = &[
     plan!("redis"),
     plan!("pair"),
     plan!("pair-degrees"),
+    plan!("journal-java"),
+    plan!("queue-chronicle"),
+    plan!("fix-quickfix"),
 ];
 
 /// The plans that one name runs after each other.

@@ -169,7 +169,7 @@ fn every_shell_knows_our_words_plans_file_systems_and_runs() {
         ("pickfs compa", vec!["compare"]),
         ("pickfs qui", vec!["quick"]),
         ("pickfs run postg", vec!["postgresql"]),
-        ("pickfs plan fix-", vec!["fix-stores"]),
+        ("pickfs plan fix-s", vec!["fix-stores"]),
         ("pickfs run quick --fs reis", vec!["reiserfs-3.5", "reiserfs-3.6"]),
         ("pickfs quick --fs ext4,xf", vec!["ext4,xfs"]),
         ("pickfs quick --until", vec!["--until-decided"]),

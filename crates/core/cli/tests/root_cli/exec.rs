@@ -225,3 +225,34 @@ fn a_job_file_of_a_stranger_reaches_nothing_outside_and_is_asked_about() {
     assert!(said.err.contains("rw=write") && said.err.contains("add --yes"), "{said:?}");
     assert!(!stolen.exists() && !place.join("runs").exists());
 }
+
+#[test]
+fn appends_of_java_and_ours_are_logged_by_the_same_grid() {
+    only_if!(may_run(&["mkfs.ext4", "javac", "jq"]));
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
+    let build = Command::new("peers/journaller/run").arg("build").current_dir(root).status();
+    assert!(build.unwrap().success());
+    let words = "exec --ram --size 512MiB --fs ext4 --blocks 1 --raw-probe 50ms";
+    for (by, way, sync) in [
+        ("java", "seek-write", "none"),
+        ("java", "pwrite", "fdatasync"),
+        ("java", "mmap", "none"),
+        ("pickfs", "mmap", "none"),
+        ("pickfs", "pwrite", "fdatasync"),
+    ] {
+        let (_kept, out) = folder();
+        let script = format!(
+            "exec \"$PICKFS_FROM/peers/journaller/run\" {way} --sync {sync} --rate 500 --seconds 2 --warmup-s 1"
+        );
+        let mut program = crate::pickfs::command(&crate::pickfs::typed(words));
+        program.args(["--env", &format!("by={by}"), "--metric", "append=hlog:append.hlog"]);
+        program.args(["--out", out.to_str().unwrap(), "--", &script]).current_dir(root);
+        let said = Said::from(program.output().unwrap());
+        let trial = record(&only_run(&out)).trials[0].clone();
+        assert_eq!(trial.outcome, Outcome::Finished, "{by} {way}: {said:?}");
+        let append = trial.op("append").unwrap();
+        let response = append.response.as_ref().unwrap();
+        assert_eq!((append.service.count, response.count), (1_000, 1_000), "{by} {way}");
+        assert!(response.max_ns >= append.service.max_ns && append.intervals.len() >= 2);
+    }
+}

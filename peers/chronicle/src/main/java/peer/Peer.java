@@ -1,7 +1,11 @@
 package peer;
 
 import java.io.File;
+import java.io.FileNotFoundException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import net.openhft.affinity.Affinity;
@@ -10,6 +14,8 @@ import net.openhft.chronicle.queue.ChronicleQueue;
 import net.openhft.chronicle.queue.ExcerptAppender;
 import net.openhft.chronicle.queue.ExcerptTailer;
 import org.HdrHistogram.Histogram;
+import org.HdrHistogram.HistogramLogWriter;
+import org.HdrHistogram.IntCountsHistogram;
 
 /**
  * Appends on a fixed grid and reads on another thread; prints quantiles of both.
@@ -35,9 +41,37 @@ public final class Peer {
     private final long warmupNs;
     private final long measureNs;
 
-    private final Histogram append = new Histogram(LONGEST_NS, 3);
-    private final Histogram writeToRead = new Histogram(LONGEST_NS, 3);
-    private final Histogram dueToRead = new Histogram(LONGEST_NS, 3);
+    /** One histogram for each second, made before anything is measured. */
+    private static final class Laps {
+        private final List<IntCountsHistogram> seconds = new ArrayList<>();
+
+        Laps(long lengthNs) {
+            for (long second = 0; second <= lengthNs / 1_000_000_000L; second++) {
+                seconds.add(new IntCountsHistogram(LONGEST_NS, 3));
+            }
+        }
+
+        /** What comes after the end belongs to the last second. */
+        void record(long sinceNs, long ns) {
+            int second = (int) Math.min(Math.max(sinceNs, 0) / 1_000_000_000L, seconds.size() - 1);
+            seconds.get(second).recordValue(Math.min(ns, LONGEST_NS));
+        }
+
+        Histogram all() {
+            Histogram all = new Histogram(LONGEST_NS, 3);
+            seconds.forEach(all::add);
+            return all;
+        }
+    }
+
+    private final Map<String, Laps> laps = new LinkedHashMap<>();
+    private final Laps append;
+    private final Laps dueToAppend;
+    private final Laps writeToRead;
+    private final Laps dueToRead;
+    private final String log;
+
+    private volatile long measuredFrom;
 
     /** Messages that were sent in all, once that is known. */
     private final AtomicLong sent = new AtomicLong(-1);
@@ -48,15 +82,26 @@ public final class Peer {
         ratePerS = Double.parseDouble(words.getOrDefault("--rate", "10000"));
         warmupNs = seconds(words.getOrDefault("--warmup-s", "5"));
         measureNs = seconds(words.getOrDefault("--measure-s", "10"));
+        log = words.get("--log");
+        append = laps("append");
+        dueToAppend = laps("due-to-append");
+        writeToRead = laps("write-to-read");
+        dueToRead = laps("due-to-read");
+    }
+
+    private Laps laps(String tag) {
+        Laps made = new Laps(measureNs);
+        laps.put(tag, made);
+        return made;
     }
 
     private static long seconds(String text) {
         return (long) (Double.parseDouble(text) * 1e9);
     }
 
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws InterruptedException, FileNotFoundException {
         if (args.length < 2) {
-            System.err.println("use: run latency|throughput DIR [--rate R] [--size N] [--warmup-s S] [--measure-s S]");
+            System.err.println("use: run latency|throughput DIR [--rate R] [--size N] [--warmup-s S] [--measure-s S] [--log FILE]");
             System.exit(2);
         }
         Map<String, String> words = new HashMap<>();
@@ -81,7 +126,7 @@ public final class Peer {
         return ChronicleQueue.singleBuilder(new File(directory)).build();
     }
 
-    private void latency() throws InterruptedException {
+    private void latency() throws InterruptedException, FileNotFoundException {
         // The tailer's instance first, so that it stands at the beginning.
         ChronicleQueue reading = open();
         Thread tailer = new Thread(() -> tail(reading), "tailer");
@@ -91,16 +136,36 @@ public final class Peer {
             appendOnGrid(writing.createAppender());
         }
         tailer.join();
-        print("append", append);
-        print("write_to_read", writeToRead);
-        print("due_to_read", dueToRead);
+        print("append", append.all());
+        print("write_to_read", writeToRead.all());
+        print("due_to_read", dueToRead.all());
+        if (log != null) {
+            write(log);
+        }
+    }
+
+    private void write(String path) throws FileNotFoundException {
+        HistogramLogWriter writer = new HistogramLogWriter(path);
+        writer.outputLogFormatVersion();
+        writer.outputLegend();
+        long startMs = System.currentTimeMillis() - measureNs / 1_000_000;
+        laps.forEach((tag, made) -> {
+            for (int second = 0; second < made.seconds.size(); second++) {
+                IntCountsHistogram one = made.seconds.get(second);
+                one.setTag(tag);
+                one.setStartTimeStamp(startMs + second * 1_000L);
+                one.setEndTimeStamp(startMs + (second + 1) * 1_000L);
+                writer.outputIntervalHistogram(one);
+            }
+        });
+        writer.close();
     }
 
     /** One message: due, start (0 in the warm-up), and filling. */
     private void appendOnGrid(ExcerptAppender appender) {
         Bytes<?> message = Bytes.allocateElasticDirect(sizeBytes);
         long began = System.nanoTime() + 1_000_000;
-        long measuredFrom = began + warmupNs;
+        measuredFrom = began + warmupNs;
         long end = measuredFrom + measureNs;
         long count = 0;
         long measured = 0;
@@ -125,7 +190,8 @@ public final class Peer {
             last = System.nanoTime();
             count++;
             if (isMeasured) {
-                append.recordValue(Math.min(last - start, LONGEST_NS));
+                append.record(last - measuredFrom, last - start);
+                dueToAppend.record(last - measuredFrom, last - due);
                 measured++;
                 late += start - due > LATE_NS ? 1 : 0;
             }
@@ -153,8 +219,8 @@ public final class Peer {
             long due = message.readLong();
             long start = message.readLong();
             if (start != 0) {
-                writeToRead.recordValue(Math.min(now - start, LONGEST_NS));
-                dueToRead.recordValue(Math.min(now - due, LONGEST_NS));
+                writeToRead.record(now - measuredFrom, now - start);
+                dueToRead.record(now - measuredFrom, now - due);
             }
         }
         queue.close();

@@ -55,8 +55,12 @@ public final class Peer implements Application {
     }
 
     public static void main(String[] words) throws Exception {
+        if (words.length >= 2 && words[0].equals("measure")) {
+            Measure.run(words);
+            return;
+        }
         if (words.length != 3) {
-            System.err.println("use: run check|serve PORT DIR");
+            System.err.println("use: run check|serve PORT DIR, or run measure DIR [--rate R] [--warmup-s S] [--measure-s S] [--log FILE]");
             System.exit(2);
         }
         if (words[0].equals("serve")) {
@@ -66,7 +70,7 @@ public final class Peer implements Application {
         }
     }
 
-    private static SessionSettings settings(String kind, String us, String peer, String port, String directory) throws Exception {
+    static SessionSettings settings(String kind, String us, String peer, String port, String directory) throws Exception {
         String port_key = kind.equals("acceptor") ? "SocketAcceptPort" : "SocketConnectPort";
         String text = String.join("\n",
                 "[default]", "ConnectionType=" + kind, "BeginString=FIX.4.4", "SenderCompID=" + us, "TargetCompID=" + peer,
@@ -76,12 +80,17 @@ public final class Peer implements Application {
         return new SessionSettings(new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8)));
     }
 
-    private static void serve(String port, String directory) throws Exception {
+    static SocketAcceptor accept(String port, String directory) throws Exception {
         SessionSettings settings = settings("acceptor", "PICKFS", "CLIENT", port, directory);
         LogFactory noLog = null;
         SocketAcceptor acceptor =
                 new SocketAcceptor(new Peer(true), new FileStoreFactory(settings), settings, noLog, new DefaultMessageFactory());
         acceptor.start();
+        return acceptor;
+    }
+
+    private static void serve(String port, String directory) throws Exception {
+        accept(port, directory);
         System.out.println("listening on 127.0.0.1:" + port);
         Thread.currentThread().join();
     }
@@ -116,7 +125,7 @@ public final class Peer implements Application {
         System.exit(0);
     }
 
-    private static void await(String what, BooleanSupplier isThere) throws InterruptedException {
+    static void await(String what, BooleanSupplier isThere) throws InterruptedException {
         long deadline = System.currentTimeMillis() + PATIENCE_MS;
         while (!isThere.getAsBoolean()) {
             if (System.currentTimeMillis() > deadline) {
@@ -129,12 +138,16 @@ public final class Peer implements Application {
 
     private void send() throws SessionNotFound {
         orders++;
-        NewOrderSingle order = new NewOrderSingle(new ClOrdID("q" + orders), new Side(Side.BUY),
+        Session.sendToTarget(newOrder("q" + orders), session);
+    }
+
+    static NewOrderSingle newOrder(String id) {
+        NewOrderSingle order = new NewOrderSingle(new ClOrdID(id), new Side(Side.BUY),
                 new TransactTime(LocalDateTime.now(ZoneOffset.UTC)), new OrdType(OrdType.LIMIT));
         order.set(new Symbol("ACME"));
         order.set(new OrderQty(100));
         order.set(new Price(7.25));
-        Session.sendToTarget(order, session);
+        return order;
     }
 
     private void order(int count) throws SessionNotFound, InterruptedException {
