@@ -13,7 +13,7 @@ mod choices;
 
 use pickfs_record::{
     Cell, Environment, Findings, RunRecord,
-    environment::Difference,
+    environment::{Difference, REDUCED_KEY},
     finding::{Claim, Spread},
     plan::Metric,
     quantity::significant,
@@ -341,6 +341,13 @@ fn shares(steps: &[RunRatio]) -> Option<Vec<f64>> {
 }
 
 fn changes(here: &RunRecord, there: &RunRecord) -> Vec<Changed> {
+    // A fact that one of them lacks because it was reduced is none that changed.
+    let is_whole = [here, there].iter().all(|run| run.environment.get(REDUCED_KEY).is_none());
+    let differences = |prefix: &str, here: &Environment, there: &Environment| {
+        let mut found = differences(prefix, here, there);
+        found.retain(|changed| is_whole || changed.here.is_some() && changed.there.is_some());
+        found
+    };
     let mut changed: Vec<Changed> = differences("", &here.environment, &there.environment);
     changed.extend(differences("", &here.card, &there.card));
     changed.extend(differences("plan.", &plan_facts(here), &plan_facts(there)));

@@ -351,6 +351,8 @@ pub enum Format {
     Svg,
     /// Run and findings
     Json,
+    /// The run itself for others, in a tenth of its bytes and without what names this machine: PLAN.pickfs
+    Run,
 }
 
 /// `pickfs report`.

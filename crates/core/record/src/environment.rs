@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Among the facts of a run that was reduced: what it lacks.
+pub const REDUCED_KEY: &str = "file.reduced";
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Environment(pub BTreeMap<String, String>);

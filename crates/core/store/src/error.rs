@@ -16,6 +16,11 @@ pub enum StoreError {
     Foreign { path: PathBuf, what: String },
     #[error("run file {path} has format {found}, this pickfs reads up to {known}; use a newer one")]
     Newer { path: PathBuf, found: u32, known: u32 },
+    #[error(
+        "run file {path} was reduced: it is read and no more; {} rerun {path} measures again",
+        program()
+    )]
+    Reduced { path: PathBuf },
     #[error("run file {path}: {what} is damaged: {cause}; restore the file from a copy")]
     Damaged { path: PathBuf, what: String, cause: serde_json::Error },
 }

@@ -7,12 +7,17 @@ use pickfs_record::{
     CellId, FORMAT, RunRecord, TrialRecord,
     record::{OpRecord, RunEnd},
 };
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{
+    Connection, OpenFlags, OptionalExtension, params,
+    types::{FromSql, Value},
+};
+use serde::de::Error;
 
 use crate::{
     derived,
     error::StoreError,
     guard::{self, Patience},
+    reduced::{INFLATED_BYTES_MAX, deflated, inflated, reduced},
     schema,
 };
 
@@ -21,6 +26,9 @@ pub struct RunFile {
     connection: Connection,
     patience: Patience,
 }
+
+/// Deflated records are short: little of a page stays empty.
+const REDUCED_PAGE_BYTES: u32 = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialRow {
@@ -42,18 +50,34 @@ impl RunFile {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut file = RunFile::connect(path, flags)?;
         file.transact(|connection| {
-            connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-            connection.pragma_update(None, "user_version", FORMAT)?;
-            connection.execute_batch(schema::CREATE)?;
+            begin(connection, run, Value::Text(json(run)))?;
             connection.execute_batch(schema::CREATE_DERIVED)?;
-            connection.execute(
-                "INSERT INTO run VALUES (?1, ?2, ?3, ?4)",
-                params![run.name, run.started, run.build, json(run)],
-            )?;
             derived::put_run(connection, run)
         })?;
         file.read_head().inspect_err(|_| drop(std::fs::remove_file(path)))?;
         Ok(file)
+    }
+
+    /// Writes a whole run [`reduced`], for others to read; nothing lies at that path yet.
+    pub fn create_reduced(path: &Path, run: &RunRecord) -> Result<(), StoreError> {
+        if path.exists() {
+            return Err(StoreError::Exists { path: path.into() });
+        }
+        let run = reduced(run);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut file = RunFile::connect(path, flags)?;
+        let paged = file.connection.pragma_update(None, "page_size", REDUCED_PAGE_BYTES);
+        paged.map_err(|cause| file.sqlite(cause))?;
+        file.transact(|connection| {
+            let head = RunRecord { trials: Vec::new(), ended: None, ..run.clone() };
+            begin(connection, &run, Value::Blob(deflated(&json(&head))))?;
+            for trial in &run.trials {
+                put_trial(connection, trial, Value::Blob(deflated(&json(trial))))?;
+            }
+            run.ended.iter().try_for_each(|end| put_end(connection, end))
+        })?;
+        // What others cannot read is not to be published.
+        file.read().map(drop).inspect_err(|_| drop(std::fs::remove_file(path)))
     }
 
     /// Opens a file to read it. It may be a stranger's: what is more than plain tables is refused, and nothing is
@@ -74,7 +98,11 @@ impl RunFile {
             let what = "it has a second name, a hard link; copy it".into();
             return Err(StoreError::Foreign { path: path.into(), what });
         }
-        RunFile::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        let file = RunFile::open_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        match file.query::<String>("SELECT typeof(record) FROM run", [])?.as_deref() {
+            Some("blob") => Err(StoreError::Reduced { path: path.into() }),
+            _ => Ok(file),
+        }
     }
 
     /// Opens a file that nobody may change through it: for readers of folders that are not
@@ -122,19 +150,10 @@ impl RunFile {
     pub fn add_trial(&mut self, trial: &TrialRecord) -> Result<(), StoreError> {
         let text = json(&without_logs(trial));
         // What cannot be read again must not stand among what can.
-        let _: TrialRecord = self.parse(&format!("trial {}, as measured,", trial.number), &text)?;
+        let what = format!("trial {}, as measured,", trial.number);
+        let _: TrialRecord = self.parse(&what, serde_json::from_str(&text))?;
         self.transact(|connection| {
-            connection.execute(
-                "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                params![
-                    trial.number,
-                    trial.cell.0,
-                    trial.block,
-                    trial.attempt,
-                    derived::outcome_name(&trial.outcome),
-                    text
-                ],
-            )?;
+            put_trial(connection, trial, Value::Text(text.clone()))?;
             for op in trial.ops.iter().filter(|op| !op.interval_log.is_empty()) {
                 connection.execute(
                     "INSERT INTO interval_log VALUES (?1, ?2, ?3)",
@@ -146,14 +165,7 @@ impl RunFile {
     }
 
     pub fn end(&mut self, end: &RunEnd) -> Result<(), StoreError> {
-        self.transact(|connection| {
-            connection
-                .execute(
-                    "INSERT INTO ended VALUES (?1, ?2, ?3)",
-                    params![end.at, end.how, end.note],
-                )
-                .map(drop)
-        })
+        self.transact(|connection| put_end(connection, end))
     }
 
     pub fn read(&self) -> Result<RunRecord, StoreError> {
@@ -164,12 +176,13 @@ impl RunFile {
 
     /// The run without its trials: what is known before the first one, and how it ended.
     pub fn read_head(&self) -> Result<RunRecord, StoreError> {
-        let text: String =
+        let stored: Value =
             self.query("SELECT record FROM run", [])?.ok_or_else(|| StoreError::Foreign {
                 path: self.path.clone(),
                 what: "the run's own row is missing".into(),
             })?;
-        let mut run: RunRecord = self.parse("the run's record", &text)?;
+        let mut run: RunRecord =
+            self.record("the run's record", stored, &mut { INFLATED_BYTES_MAX })?;
         self.patience.reads();
         let sql = "SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1";
         let end = self.connection.query_row(sql, [], |row| {
@@ -203,8 +216,7 @@ impl RunFile {
     /// How many trials the file holds, and the first whose record is no JSON, if one is not.
     /// Much cheaper than reading the run.
     pub fn trial_count(&self) -> Result<(usize, Option<u32>), StoreError> {
-        let sql =
-            "SELECT count(*), min(CASE WHEN NOT json_valid(record) THEN number END) FROM trial";
+        let sql = "SELECT count(*), min(CASE WHEN typeof(record) = 'text' AND NOT json_valid(record) THEN number END) FROM trial";
         self.patience.reads();
         self.connection
             .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)? as usize, row.get(1)?)))
@@ -247,10 +259,12 @@ impl RunFile {
             let mut statement =
                 self.connection.prepare("SELECT number, record FROM trial ORDER BY number")?;
             let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            rows.collect::<Result<Vec<(u32, String)>, _>>()
+            rows.collect::<Result<Vec<(u32, Value)>, _>>()
         })()
         .map_err(|source| self.sqlite(source))?;
-        rows.iter().map(|(number, text)| self.parse(&format!("trial {number}"), text)).collect()
+        let mut room = INFLATED_BYTES_MAX;
+        let read = |(number, stored)| self.record(&format!("trial {number}"), stored, &mut room);
+        rows.into_iter().map(read).collect()
     }
 
     fn check_kind(&self) -> Result<(), StoreError> {
@@ -285,11 +299,11 @@ impl RunFile {
         .map_err(|cause| StoreError::of_sqlite(&path, cause))
     }
 
-    fn query(
+    fn query<T: FromSql>(
         &self,
         sql: &str,
         params: impl rusqlite::Params,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<T>, StoreError> {
         self.patience.reads();
         self.connection
             .query_row(sql, params, |row| row.get(0))
@@ -297,21 +311,53 @@ impl RunFile {
             .map_err(|source| self.sqlite(source))
     }
 
-    fn parse<T: serde::de::DeserializeOwned>(
+    /// A record as it is stored: JSON, or that deflated.
+    fn record<T: serde::de::DeserializeOwned>(
         &self,
         what: &str,
-        text: &str,
+        stored: Value,
+        room_bytes: &mut u64,
     ) -> Result<T, StoreError> {
-        serde_json::from_str(text).map_err(|cause| StoreError::Damaged {
-            path: self.path.clone(),
-            what: what.into(),
-            cause,
-        })
+        self.parse(
+            what,
+            match stored {
+                Value::Text(text) => serde_json::from_str(&text),
+                Value::Blob(bytes) => inflated(&bytes, room_bytes)
+                    .map_err(serde_json::Error::custom)
+                    .and_then(|text| serde_json::from_slice(&text)),
+                _ => Err(serde_json::Error::custom("it is neither text nor bytes")),
+            },
+        )
+    }
+
+    fn parse<T>(&self, what: &str, read: serde_json::Result<T>) -> Result<T, StoreError> {
+        let (path, what) = (self.path.clone(), what.into());
+        read.map_err(|cause| StoreError::Damaged { path, what, cause })
     }
 
     fn sqlite(&self, cause: rusqlite::Error) -> StoreError {
         StoreError::of_sqlite(&self.path, cause)
     }
+}
+
+fn begin(connection: &Connection, run: &RunRecord, record: Value) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+    connection.pragma_update(None, "user_version", FORMAT)?;
+    connection.execute_batch(schema::CREATE)?;
+    let row = params![run.name, run.started, run.build, record];
+    connection.execute("INSERT INTO run VALUES (?1, ?2, ?3, ?4)", row).map(drop)
+}
+
+fn put_trial(connection: &Connection, trial: &TrialRecord, record: Value) -> rusqlite::Result<()> {
+    let (number, cell, block) = (trial.number, &trial.cell.0, trial.block);
+    let outcome = derived::outcome_name(&trial.outcome);
+    let row = params![number, cell, block, trial.attempt, outcome, record];
+    connection.execute("INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6)", row).map(drop)
+}
+
+fn put_end(connection: &Connection, end: &RunEnd) -> rusqlite::Result<()> {
+    let row = params![end.at, end.how, end.note];
+    connection.execute("INSERT INTO ended VALUES (?1, ?2, ?3)", row).map(drop)
 }
 
 fn json(value: &impl serde::Serialize) -> String {

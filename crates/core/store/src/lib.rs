@@ -6,9 +6,11 @@ mod error;
 mod file;
 mod guard;
 mod listing;
+mod reduced;
 pub mod schema;
 
 pub use error::StoreError;
 pub use file::{RunFile, TrialRow};
 pub use guard::is_own;
 pub use listing::{EXTENSION, RunAbout, RunRow, list_runs, run_paths};
+pub use reduced::reduced;

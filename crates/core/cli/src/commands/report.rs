@@ -1,15 +1,16 @@
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
-use pickfs_record::{Findings, RunRecord, typed::program};
+use pickfs_record::{Findings, RunRecord, environment::REDUCED_KEY, typed::program};
 use pickfs_report::{
     ChartKind, Look, Subject, chart::latency_map, charts, csv, exports, hlog, html, markdown, png,
     svg,
 };
-use pickfs_store::RunFile;
+use pickfs_store::{EXTENSION, RunFile};
 
 use crate::{
     args::{Format, ReportArgs},
@@ -53,6 +54,9 @@ fn write_chosen(
 ) -> anyhow::Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for format in formats {
+        if *format == Format::Run {
+            written.push(put_reduced(subject.run, folder)?);
+        }
         for (name, bytes) in rendered(*format, subject, chosen, run_file)? {
             let path = folder.join(name);
             let parent = path.parent().unwrap_or(folder);
@@ -63,6 +67,28 @@ fn write_chosen(
         }
     }
     Ok(written)
+}
+
+/// Under the name of its plan, whose words may be a stranger's. A whole run is never written over.
+fn put_reduced(run: &RunRecord, folder: &Path) -> anyhow::Result<PathBuf> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = run.plan.name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
+    let path = folder.join(format!("{}.{EXTENSION}", name.trim_start_matches('.')));
+    let kept = RunFile::open(&path).and_then(|file| file.read_head());
+    let is_reduced = kept.is_ok_and(|run| run.environment.get(REDUCED_KEY).is_some());
+    if path.exists() && !is_reduced {
+        bail!("{} is there and no reduced run; --out names another folder", path.display());
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let part = path.with_extension("part");
+    fs::remove_file(&part).or_else(|cause| match cause.kind() {
+        ErrorKind::NotFound => Ok(()),
+        _ => Err(cause),
+    })?;
+    let put = RunFile::create_reduced(&part, run).map_err(anyhow::Error::from);
+    let put = put.and_then(|()| Ok(fs::rename(&part, &path)?));
+    put.inspect_err(|_| drop(fs::remove_file(&part)))?;
+    Ok(path)
 }
 
 /// Under another name first: a file that a full disk cut off is none.
@@ -94,6 +120,7 @@ fn rendered(
             files.extend(phased(subject, |name| name == exports::PHASES)?);
             files
         }
+        Format::Run => Files::new(),
         Format::Json => exported(subject, ["report.json".to_owned()])?,
         Format::Hlog => interval_logs(subject.run, run_file)?,
         Format::Psv => {

@@ -87,10 +87,41 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     assert!(compared.is_object());
     assert!(!ok(&["compare", word, word]).is_empty());
 
+    a_reduced_copy_shows_the_same(&run, &shown);
     let said = unprivileged(&["run", "--resume", word]);
     let parts = ["is over (completed: 2 blocks)", "show it with pickfs show"];
     assert!(said.code == Some(1) && parts.iter().all(|part| said.err.contains(part)), "{said:?}");
     assert_eq!(record(&run).trials.len(), trials);
+}
+
+fn a_reduced_copy_shows_the_same(run: &Path, shown: &str) {
+    let (_folder, out) = folder();
+    let of = |out: &Path| {
+        ["report", run.to_str().unwrap(), "--format", "run", "--out"]
+            .map(String::from)
+            .into_iter()
+            .chain([out.to_str().unwrap().to_owned()])
+            .collect::<Vec<_>>()
+    };
+    let words = of(&out);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // The second one is written over the first.
+    assert_eq!(ok(&words), ok(&words));
+    let copy = out.join("quick.pickfs");
+    assert!(copy.metadata().unwrap().len() * 3 < run.join("run.pickfs").metadata().unwrap().len());
+    let without_paths = |text: &str| {
+        let paths = |line: &&str| {
+            !line.contains(" show ") && !line.contains("--dir ") && !line.contains("--out")
+        };
+        text.lines().filter(paths).map(String::from).collect::<Vec<_>>()
+    };
+    let again = ok(&["show", copy.to_str().unwrap()]);
+    assert_eq!(without_paths(&again), without_paths(shown));
+    assert!(ok(&["compare", run.to_str().unwrap(), copy.to_str().unwrap()]).contains("quick"));
+    // A whole run is never written over.
+    fs::copy(run.join("run.pickfs"), &copy).unwrap();
+    let said = unprivileged(&words);
+    assert!(said.code != Some(0) && said.err.contains("no reduced run"), "{said:?}");
 }
 
 fn reports_are_whole(run: &Path, trials: usize) {

@@ -1,0 +1,133 @@
+//! A run for others to read: what findings, claims and charts are made of, in a tenth of its bytes and without what
+//! names the machine. Its records are deflated; all else is as in any run file.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use pickfs_record::{
+    Action, BackingSpec, Environment, RunRecord, StallRecord, TrialRecord, environment::REDUCED_KEY,
+};
+
+/// Of all records of a file together, inflated: a long run of many phases has some twenty MiB.
+pub(crate) const INFLATED_BYTES_MAX: u64 = 256 << 20;
+
+const LACKS: &str = "logs by the second, histograms, single operations, outputs of steps, tables for SQL, names and \
+    paths of the machine";
+/// Facts that name one machine or one boot of it. Paths and identities go wherever they stand.
+const NAMES: [&str; 3] = ["host.boot_id", "host.run_mark", "kernel.command_line"];
+/// The same findings are made of it.
+pub fn reduced(run: &RunRecord) -> RunRecord {
+    let places = places(run);
+    let mut run = run.clone();
+    run.plan.typed = without_out(&run.plan.typed);
+    [&mut run.environment, &mut run.card].into_iter().for_each(without_names);
+    run.environment.put(REDUCED_KEY, LACKS);
+    run.trials.iter_mut().for_each(reduce);
+    let Ok(text) = serde_json::to_string(&run) else { return run };
+    let replaced = |text: String, (path, word): &(String, &str)| text.replace(path, word);
+    serde_json::from_str(&places.iter().fold(text, replaced)).unwrap_or(run)
+}
+
+/// Where it was mounted and measured, as JSON has it, each with a word for it; longer ones first.
+fn places(run: &RunRecord) -> Vec<(String, &'static str)> {
+    let steps = run.trials.iter().flat_map(|trial| &trial.steps);
+    let mounts = steps.filter_map(|taken| match &taken.step.action {
+        Action::Mount { at, .. } | Action::Unmount { at } => Path::new(at).parent(),
+        _ => None,
+    });
+    let folders = mounts.chain(run.plan.backing.directories()).map(|path| (path, "FOLDER"));
+    let devices = match &run.plan.backing {
+        BackingSpec::Device { path, log_device, .. } => vec![Some(path), log_device.as_ref()],
+        _ => Vec::new(),
+    };
+    let words = ["/dev/DEVICE", "/dev/LOG"];
+    let devices = devices.into_iter().zip(words);
+    let devices = devices.filter_map(|(path, word)| Some((path?.as_path(), word)));
+    let told = |(path, word): (&Path, &'static str)| {
+        let text = serde_json::to_string(path).ok()?.trim_matches('"').to_owned();
+        (text.starts_with('/') && text.len() > 4).then_some((text, word))
+    };
+    let all: BTreeSet<_> = devices.chain(folders).filter_map(told).collect();
+    all.into_iter().rev().collect()
+}
+
+fn without_out(typed: &[String]) -> Vec<String> {
+    let is_out = |word: &String| word == "--out";
+    let kept = |(at, word): &(usize, &String)| {
+        !is_out(word) && !word.starts_with("--out=") && !(*at > 0 && is_out(&typed[at - 1]))
+    };
+    typed.iter().enumerate().filter(kept).map(|(_, word)| word.clone()).collect()
+}
+
+fn without_names(facts: &mut Environment) {
+    facts.0.retain(|key, value| !NAMES.contains(&key.as_str()) && !value.starts_with(['/', '{']));
+}
+
+fn reduce(trial: &mut TrialRecord) {
+    trial.steps.iter_mut().for_each(|taken| taken.output.clear());
+    without_names(&mut trial.environment);
+    let is_disturbed = trial.flags.iter().any(|flag| flag.kind == "disturbed");
+    if let Some(others) = &mut trial.disturbance {
+        others.seconds.clear();
+        // Who it was is told of disturbed trials alone.
+        if !is_disturbed {
+            others.takers.clear();
+            others.disk_takers.clear();
+        }
+    }
+    for op in &mut trial.ops {
+        op.spikes.clear();
+        op.interval_log.clear();
+        let views = [Some(&mut op.service), op.response.as_mut(), op.raw_response.as_mut()];
+        views.into_iter().flatten().for_each(|times| times.histogram.clear());
+    }
+    trial.stalls.iter_mut().for_each(reduce_stalls);
+}
+
+/// The ledger stays, with the stacks that it refers to.
+fn reduce_stalls(stalls: &mut StallRecord) {
+    stalls.ops.iter_mut().for_each(|op| op.worst.clear());
+    let causes = stalls.ops.iter().flat_map(|op| &op.causes);
+    let causes = causes.flat_map(|row| [row.stack, row.waker_stack]);
+    let samples = stalls.ops.iter().flat_map(|op| &op.samples).map(|row| row.stack);
+    let kept: BTreeSet<_> = causes.chain(samples).flatten().map(|place| place as usize).collect();
+    let stacks = stalls.stacks.iter_mut().enumerate();
+    stacks.filter(|(place, _)| !kept.contains(place)).for_each(|(_, stack)| stack.clear());
+}
+
+pub(crate) fn deflated(text: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    written.expect("memory takes what is written")
+}
+
+/// `room_bytes` is what it may become, and is less afterwards.
+pub(crate) fn inflated(bytes: &[u8], room_bytes: &mut u64) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = ZlibDecoder::new(bytes).take(*room_bytes + 1).read_to_end(&mut text)? as u64;
+    let left = room_bytes.checked_sub(read);
+    *room_bytes = left.ok_or_else(|| {
+        let mib = INFLATED_BYTES_MAX >> 20;
+        io::Error::other(format!("the records of the file inflate to more than {mib} MiB"))
+    })?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_inflates_without_end_is_refused_and_all_records_share_the_room() {
+        let bomb = deflated(&" ".repeat(100_000));
+        assert!(bomb.len() < 1_000);
+        let mut room = 150_000;
+        assert_eq!(inflated(&bomb, &mut room).map(|text| text.len()).ok(), Some(100_000));
+        let refused = inflated(&bomb, &mut room).expect_err("no room").to_string();
+        assert!(refused.contains("inflate to more than 256 MiB"), "{refused}");
+    }
+}
