@@ -140,7 +140,7 @@ fn by_reason(answers: &[&Answer]) -> Vec<Text> {
 }
 
 /// Claims that a run has rows for.
-fn told(answers: &[&Answer], says: &str) -> Table {
+pub(crate) fn told(answers: &[&Answer], says: &str) -> Table {
     let kind = Kind::Text;
     let mut table =
         Table::new([("the article said", kind), (says, kind), ("how it was seen", kind)]);

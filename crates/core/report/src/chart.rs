@@ -10,11 +10,12 @@ pub mod lettering;
 mod noise;
 pub mod palette;
 mod percentiles;
+pub mod relative;
 mod scene;
 mod slide;
 pub mod strip;
 pub mod thin;
-mod timeline;
+pub mod timeline;
 
 pub use axis::{Axis, Spacing, Unit};
 pub use frame::{Canvas, Frame, Look, Rows};

@@ -20,6 +20,7 @@ pub mod html;
 pub mod markdown;
 pub mod notes;
 mod operations;
+pub mod part;
 pub mod png;
 mod program;
 pub mod ranking;

@@ -79,7 +79,9 @@ impl ChartKind {
             ChartKind::Trials => return trials(subject, look),
             ChartKind::Percentiles => panels(&|p| percentiles::draw(subject, p, look)),
             ChartKind::LatencyMap => panels(&|p| latency_map::draw(subject, p, look)),
-            ChartKind::WorstPerSecond => panels(&|p| timeline::draw(subject, p, look)),
+            ChartKind::WorstPerSecond => {
+                panels(&|p| timeline::draw(subject, p, look, timeline::WORST))
+            }
             ChartKind::Capacity => panels(&|p| strip::capacity(subject, p, look, usize::MAX)),
             ChartKind::SlowOperations => slow_operations(subject, look),
             ChartKind::Factors => {

@@ -114,6 +114,11 @@ pub fn trials(
 /// The levels of the axis with the most, or of preallocation, under each other: a picture for each combination of the
 /// other levels.
 pub fn by_axis(subject: &Subject, look: Look) -> Vec<Scene> {
+    by_axis_of(subject, look, None)
+}
+
+/// The same by another metric than the first of the plan.
+pub fn by_axis_of(subject: &Subject, look: Look, asked: Option<&Metric>) -> Vec<Scene> {
     let axes = &subject.run.plan.axes;
     let axes =
         axes.iter().filter(|axis| axis.levels.len() > 1 && subject.axis() != Some(&*axis.name));
@@ -124,7 +129,8 @@ pub fn by_axis(subject: &Subject, look: Look) -> Vec<Scene> {
         let (own, others): (Vec<_>, Vec<_>) =
             panel.levels.iter().partition(|level| level.axis == axis.name);
         let Some(level) = own.first() else { continue };
-        let metric = Metric { at: Default::default(), ..subject.headline(panel) };
+        let metric = asked.cloned().unwrap_or_else(|| subject.headline(panel));
+        let metric = Metric { at: Default::default(), ..metric };
         let others = others.iter().map(|level| format!(" · {}={}", level.axis, level.value));
         let title = super::capital(&metric_name(&metric));
         let title = format!("{title} by {}{}", axis.name, others.collect::<String>());
@@ -203,7 +209,8 @@ fn lines(
     let times = if unit(panel, metric) == Some(WorkUnit::Bytes) { 1e-6 } else { 1.0 };
     let line = |row: &Row| {
         let line = line_of(subject, panel, row);
-        let Some(value) = ranking::value(subject, panel, row, metric) else {
+        let value = ranking::value(subject, panel, row, metric);
+        let Some(value) = value.or_else(|| of_extremes(subject, row, metric)) else {
             let said = [ranking::lost(subject, row, &metric.op)?, String::new()];
             return Some(Line { said, ..line });
         };
@@ -216,6 +223,14 @@ fn lines(
         Some(Line { dots, value: Some(Spread { median, low, high }), said, ..line })
     };
     rows.into_iter().filter_map(line).take(most).collect()
+}
+
+/// Of the largest or smallest operation of each trial; they are shown, and never ranked.
+fn of_extremes(subject: &Subject, row: &Row, metric: &Metric) -> Option<Spread> {
+    let is_extreme = matches!(metric.statistic, Statistic::Min | Statistic::Max);
+    let values = subject.finished(&row.cell).filter_map(|trial| trial_value(trial, metric));
+    let values: Vec<f64> = values.filter(|_| is_extreme).collect();
+    (!values.is_empty()).then(|| spread(&values))
 }
 
 /// A dot for each trial with a value; of the trials of a block the first counts.

@@ -11,7 +11,7 @@ use pickfs_record::{
     record::Second,
 };
 
-use super::{Axis, Frame, Ink, Look, Rows, Scene, Unit, causes, thin::thin};
+use super::{Axis, Frame, Ink, Look, Rows, Scene, Spacing, Unit, causes, thin::thin};
 use crate::{
     Subject,
     subject::timed,
@@ -23,35 +23,55 @@ const POINTS_MAX: usize = 240;
 /// Shorter trials have too few seconds for a line.
 pub const SECONDS_MIN: usize = 10;
 
-pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
+/// Which operation of each second is drawn, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Course {
+    pub is_best: bool,
+    pub spacing: Spacing,
+}
+
+/// What a report shows.
+pub const WORST: Course = Course { is_best: false, spacing: Spacing::Log };
+
+pub fn draw(subject: &Subject, panel: &Panel, look: Look, course: Course) -> Option<Scene> {
     let metric = subject.headline(panel);
+    let of = |row: &Row| of_seconds(subject, &row.cell, &metric, course.is_best);
     let lines: Vec<_> = panel
         .rows
         .iter()
-        .map(|row| (row.label.as_str(), worst_of_seconds(subject, &row.cell, &metric)))
+        .map(|row| (row.label.as_str(), of(row)))
         .filter(|(_, points)| points.len() >= SECONDS_MIN)
         .collect();
     let all = || lines.iter().flat_map(|(_, points)| points);
     all().next()?;
     let op = op_name(&metric.op);
     let rows = panel.rows.iter();
+    let rows = rows.filter(|_| !course.is_best);
     let marks: Vec<_> =
         rows.flat_map(|row| causes::worst(subject, &row.cell, &metric.op, 1)).collect();
+    let values = all().map(|p| p.1).chain(marks.iter().map(|m| m.value_ns));
+    let which = if course.is_best { "best" } else { "worst" };
     let frame = Frame {
         look,
         title: super::titled(
             subject,
-            &format!("{}: worst of every second", super::capital(op)),
+            &format!("{}: {which} of every second", super::capital(op)),
             panel,
             look,
         ),
-        hint: format!(
-            "Peaks at a fixed distance are periodic work. Largest over all trials of that second; \
-             the marker is the largest of all. Look at the shape: maxima are never ranked.{}",
-            super::at_own_rate(panel)
-        ),
+        hint: match course.is_best {
+            true => "Smallest over all trials of that second, service time.".into(),
+            false => format!(
+                "Peaks at a fixed distance are periodic work. Largest over all trials of that second; \
+                 the marker is the largest of all. Look at the shape: maxima are never ranked.{}",
+                super::at_own_rate(panel)
+            ),
+        },
         x: Axis::span(Unit::Seconds, 0.0, all().map(|p| p.0).fold(1.0, f64::max)),
-        y: Axis::log(Unit::Nanoseconds, all().map(|p| p.1).chain(marks.iter().map(|m| m.value_ns))),
+        y: match course.spacing {
+            Spacing::Linear => Axis::linear(Unit::Nanoseconds, values),
+            _ => Axis::log(Unit::Nanoseconds, values),
+        },
         x_title: "second of the trial (s)".into(),
         y_title: format!("{op}, {}", view_name(metric.view)),
         legend: lines.iter().map(|(label, _)| (label.to_string(), subject.slot(label))).collect(),
@@ -62,7 +82,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
         let slot = subject.slot(label);
         canvas.line(label, slot, slot.dash(), points);
         let largest = points.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
-        if let Some(at) = largest {
+        if let Some(at) = largest.filter(|_| !course.is_best) {
             let tip = format!("{label}: {} in second {}", duration_text(at.1), at.0);
             canvas.marker(label, slot, at, false, tip);
         }
@@ -73,10 +93,18 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look) -> Option<Scene> {
 
 /// Second and largest operation of it in nanoseconds, over all finished trials of a cell.
 pub fn worst_of_seconds(subject: &Subject, cell: &CellId, metric: &Metric) -> Vec<(f64, f64)> {
+    of_seconds(subject, cell, metric, false)
+}
+
+fn of_seconds(subject: &Subject, cell: &CellId, metric: &Metric, is_best: bool) -> Vec<(f64, f64)> {
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
-    for (second, value) in subject.finished(cell).flat_map(|trial| trial_points(trial, metric)) {
-        let worst = seconds.entry(second as u32).or_insert(value);
-        *worst = worst.max(value);
+    let points = subject.finished(cell).flat_map(|trial| match is_best {
+        true => best_points(trial, metric),
+        false => trial_points(trial, metric),
+    });
+    for (second, value) in points {
+        let kept = seconds.entry(second as u32).or_insert(value);
+        *kept = if is_best { kept.min(value) } else { kept.max(value) };
     }
     let points: Vec<_> = seconds.into_iter().map(|(second, ns)| (f64::from(second), ns)).collect();
     thin(&points, POINTS_MAX)
@@ -137,4 +165,10 @@ fn trial_points(trial: &TrialRecord, metric: &Metric) -> Vec<(f64, f64)> {
     };
     let seconds = seconds.filter(|row| row.count > 0);
     seconds.map(|row| (f64::from(row.second), worst(row) as f64)).collect()
+}
+
+fn best_points(trial: &TrialRecord, metric: &Metric) -> Vec<(f64, f64)> {
+    let seconds = timed(trial, metric).into_iter().flat_map(|op| &op.intervals);
+    let seconds = seconds.filter(|row| row.count > 0);
+    seconds.map(|row| (f64::from(row.second), row.service_min_ns as f64)).collect()
 }

@@ -30,12 +30,17 @@ use crate::{
 pub(crate) fn nodes(subject: &Subject) -> Vec<Node> {
     let mut nodes = Vec::new();
     for panel in &subject.findings.panels {
-        let tables = operations::nodes(subject, panel);
-        nodes.extend(if tables.is_empty() { panel_nodes(subject, panel) } else { tables });
+        nodes.extend(of_panel(subject, panel));
         nodes.extend(program::beside(subject, panel));
     }
     nodes.extend(floors(subject));
     nodes
+}
+
+/// A heading, what the numbers are, and the table; of operations that are done once several.
+pub(crate) fn of_panel(subject: &Subject, panel: &Panel) -> Vec<Node> {
+    let tables = operations::nodes(subject, panel);
+    if tables.is_empty() { panel_nodes(subject, panel) } else { tables }
 }
 
 fn panel_nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {

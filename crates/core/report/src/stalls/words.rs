@@ -63,6 +63,30 @@ pub fn headlines(subject: &Subject) -> Vec<String> {
     found.iter().take(SENTENCES).map(sentence).collect()
 }
 
+/// A sentence for each cell, with the holders; nothing where nothing was explained.
+pub(crate) fn in_full(subject: &Subject) -> Option<Vec<String>> {
+    let of = |table: &StallTable| {
+        let subject = table.subject.clone();
+        let ops = table.ops.iter();
+        ops.map(move |op| format!("{subject}, {}: {}.", about(table, op), held(op)))
+            .collect::<Vec<_>>()
+    };
+    let all: Vec<String> = subject.stalls.iter().flat_map(of).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// The causes that matter, each with who held it longest.
+fn held(op: &OpTable) -> String {
+    let named = op.causes.iter().filter(|line| line.share >= NAMED);
+    let told = named.map(|line| {
+        let by = line.by.first().map_or("", |row| row.who.as_str());
+        let by = if by.is_empty() { String::new() } else { format!(" (by {by})") };
+        format!("{} % {}{by}", percent(line.share), line.words.title)
+    });
+    let told: Vec<_> = told.collect();
+    if told.is_empty() { "many small causes".into() } else { told.join(", ") }
+}
+
 fn sentence(table: &StallTable, op: &OpTable) -> String {
     format!(
         "{}: {} operations above {}: {}.",

@@ -1,11 +1,16 @@
 //! The pages in `docs/` say what the code says: examples are read as plans, and parts
 //! that a program can write are compared with what it would write now.
 //!
-//! A part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`. To write them anew:
+//! A part stands between `<!-- begin NAME -->` and `<!-- end NAME -->`; `run NAME: WORDS` is one that a reference run
+//! says ([`of_runs`]). To write them anew:
 //!
 //! ```text
 //! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs
 //! ```
+
+mod by_hand;
+mod of_runs;
+mod parts;
 
 use std::{fmt::Write, fs, path::PathBuf};
 
@@ -26,17 +31,13 @@ fn page_text(page: &str) -> String {
 }
 
 fn check_part(page: &str, part: &str, wanted: &str) {
-    let text = page_text(page);
-    let (begin, end) = (format!("<!-- begin {part} -->\n"), format!("<!-- end {part} -->"));
-    let (head, rest) = text.split_once(&begin).expect("the part begins");
-    let (found, tail) = rest.split_once(&end).expect("the part ends");
-    let wanted = format!("\n{}\n\n", wanted.trim());
-    if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
-        fs::write(page_path(page), format!("{head}{begin}{wanted}{end}{tail}")).expect("write");
-    } else {
-        let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs";
-        assert_eq!(found, wanted, "docs/{page}, {part}: not what the code says; {hint}");
-    }
+    let page = format!("docs/{page}");
+    let mut found = 0;
+    parts::put(&page, &mut |name| {
+        found += usize::from(name == part);
+        (name == part).then(|| wanted.to_owned())
+    });
+    assert_eq!(found, 1, "{page} holds the part {part}");
 }
 
 /// The code blocks of a language.

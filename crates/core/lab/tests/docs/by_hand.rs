@@ -1,0 +1,68 @@
+//! What stands by hand on pages of questions and articles says nothing that a run would have to say.
+
+use std::fs;
+
+use crate::parts::{by_hand, file, pages};
+
+/// Words of a verdict: of each, a run says it.
+const VERDICTS: [&str; 4] = ["agrees", "contradicts", "claimed", "opposite here"];
+/// Beside a figure these are a verdict, too.
+const COMPARES: [&str; 10] = [
+    "faster", "slower", "ahead", "behind", "shorter", "longer", "lower", "higher", "better",
+    "worse",
+];
+
+fn is_question(page: &str) -> bool {
+    let is_list = page.ends_with("README.md") || page.ends_with("what-the-articles-said.md");
+    !is_list && ["docs/articles/", "docs/questions/"].iter().any(|folder| page.starts_with(folder))
+}
+
+/// What an article showed is told with its own figures: such a paragraph begins with these words.
+fn is_of_article(paragraph: &str) -> bool {
+    paragraph.starts_with("**The article")
+}
+
+/// Sentences of running text, without code and headings.
+fn sentences(page: &str) -> Vec<String> {
+    let text = by_hand(page);
+    let without_code = text.split("```").step_by(2).collect::<String>();
+    let paragraphs = without_code.split("\n\n").map(str::trim);
+    let told = paragraphs
+        .filter(|one| !is_of_article(one) && !one.starts_with('#') && !one.starts_with("    "));
+    told.flat_map(|one| {
+        one.split(". ").map(|sentence| sentence.replace('\n', " ")).collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+fn breach(sentence: &str) -> bool {
+    let low = sentence.to_lowercase();
+    let words = || low.split(|c: char| !c.is_alphanumeric() && c != '.');
+    // Of a ratio, 1 is the middle.
+    let is_figure = |word: &str| word != "1" && word.starts_with(|c: char| c.is_ascii_digit());
+    VERDICTS.iter().any(|word| low.contains(word))
+        || words().any(is_figure) && words().any(|word| COMPARES.contains(&word))
+}
+
+#[test]
+fn no_verdict_stands_by_hand() {
+    for page in pages().iter().filter(|page| is_question(page)) {
+        let found: Vec<_> = sentences(page).into_iter().filter(|one| breach(one)).collect();
+        assert!(found.is_empty(), "{page}: a run says this, or nobody:\n  {}", found.join("\n  "));
+    }
+    assert!(breach("**Agrees**: btrfs creates more slowly"));
+    assert!(breach("xfs was 1.4 times as fast, 20 % faster"));
+    assert!(!breach("Whether it is faster was not asked"));
+}
+
+#[test]
+fn a_question_that_a_plan_answers_has_answer_and_doubts_from_its_run() {
+    for page in pages().iter().filter(|page| is_question(page)) {
+        let text = fs::read_to_string(file(page)).expect("a page");
+        for part in [": answer -->", ": how sure -->"] {
+            let has_run =
+                ["<!-- begin run ", "<!-- begin cost "].iter().any(|mark| text.contains(mark));
+            assert!(!has_run || text.contains(part), "{page} has no part `{part}`");
+        }
+    }
+}

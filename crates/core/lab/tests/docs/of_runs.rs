@@ -1,0 +1,173 @@
+//! Parts that reference runs say, by the code of the report: `<!-- begin run quick: table append -->`.
+//! [`pickfs_report::part`] knows the words. The run is `reference/quick.pickfs`; where there is none, the part says what
+//! makes one. `quick.again` would be another run of the plan quick.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+};
+
+use pickfs_analysis::{
+    articles::{Known, Source, answers, articles},
+    objective::FeatureAnswers,
+};
+use pickfs_candidate::fs::FILE_SYSTEMS;
+use pickfs_lab::{plan_file::read_plan, plans::built_in};
+use pickfs_record::{Findings, Plan, RunRecord};
+use pickfs_report::{
+    Subject,
+    articles::claims_document,
+    document::markdown::markdown,
+    part::{PartError, part},
+};
+use pickfs_store::RunFile;
+
+use crate::parts::{file, keep, pages, put};
+
+const IMAGES: &str = "docs/images";
+
+type Run = (RunRecord, Findings);
+
+thread_local! {
+    static RUNS: RefCell<BTreeMap<String, Option<Run>>> = RefCell::default();
+}
+
+fn plan_name(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}
+
+fn planned(name: &str) -> Plan {
+    pickfs_engine_workloads::add();
+    let plan = built_in(plan_name(name)).unwrap_or_else(|| panic!("no plan {name}"));
+    read_plan(plan.name, plan.text).expect("a good plan")
+}
+
+fn record(name: &str) -> Option<RunRecord> {
+    let path = file(&format!("reference/{name}.pickfs"));
+    let run = path.exists().then(|| RunFile::open(&path).and_then(|file| file.read()))?;
+    Some(run.unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn read(name: &str) -> Option<Run> {
+    let run = record(name)?;
+    let findings = pickfs_analysis::findings(&run);
+    Some((run, findings))
+}
+
+/// The reference runs, in the order of their names.
+fn names() -> Vec<String> {
+    let entries = fs::read_dir(file("reference")).into_iter().flatten().flatten();
+    let names = entries
+        .filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".pickfs")?.to_owned()));
+    names.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn with<T>(name: &str, work: impl FnOnce(Option<&Run>) -> T) -> T {
+    RUNS.with_borrow_mut(|runs| {
+        work(runs.entry(name.to_owned()).or_insert_with(|| read(name)).as_ref())
+    })
+}
+
+/// What it takes stands on the page, beside the command.
+fn not_yet(name: &str, words: &str) -> String {
+    let plan = planned(name).name;
+    match words {
+        "line" => "not yet run".into(),
+        "answer" => format!("Not yet run: `./run {plan}`"),
+        _ => String::new(),
+    }
+}
+
+/// From the folder of a page to the pictures.
+fn images_from(page: &str) -> String {
+    match page.strip_prefix("docs/") {
+        Some(below) => format!("{}images", "../".repeat(below.matches('/').count())),
+        None => IMAGES.into(),
+    }
+}
+
+fn said(page: &str, name: &str, words: &str) -> String {
+    with(name, |run| {
+        let Some((run, findings)) = run else { return not_yet(name, words) };
+        assert_eq!(run.plan.name, plan_name(name), "reference/{name}.pickfs is of another plan");
+        let subject = Subject::new(run, findings);
+        let part = part(&subject, name, words, &images_from(page));
+        let part = match part {
+            Err(PartError::Nothing(_)) => return "This run says nothing of it.".into(),
+            Err(error) => panic!("{page}, run {name}: {error}"),
+            Ok(part) => part,
+        };
+        for (stem, picture) in &part.pictures {
+            let path = format!("{IMAGES}/{stem}.svg");
+            let old = fs::read_to_string(file(&path)).unwrap_or_default();
+            keep(&path, &old, picture);
+        }
+        part.text
+    })
+}
+
+#[test]
+fn parts_of_runs_are_what_the_runs_say() {
+    for page in pages() {
+        put(&page, &mut |part| {
+            let (name, words) = part.strip_prefix("run ")?.split_once(": ")?;
+            Some(said(&page, name, words))
+        });
+    }
+}
+
+#[test]
+fn the_claims_are_what_all_runs_say() {
+    pickfs_engine_workloads::add();
+    let runs: Vec<Run> = names().iter().filter_map(|name| read(name)).collect();
+    let page = "docs/articles/what-the-articles-said.md";
+    put(page, &mut |part| (part == "claims").then(|| claims(&runs)));
+}
+
+/// What the features of file systems answer is told where `reference/features.json` is.
+fn claims(runs: &[Run]) -> String {
+    if runs.is_empty() {
+        return "Not yet run: no reference run is there.".into();
+    }
+    let features = fs::read_to_string(file("reference/features.json")).ok();
+    let features = features.map(|text| FeatureAnswers::read(&text).expect("answers"));
+    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name).collect();
+    let origins = FILE_SYSTEMS.iter().filter_map(|row| Some((row.name.to_owned(), row.facts()?)));
+    let origins = origins.collect();
+    let known = Known { workloads: &workloads, features: features.as_ref(), origins: &origins };
+    let sources: Vec<_> = runs.iter().map(|(run, findings)| Source { run, findings }).collect();
+    let answers = answers(articles(), &sources, &known);
+    let names: Vec<String> = runs.iter().map(|(run, _)| run.name.clone()).collect();
+    let all: Vec<_> = articles().iter().collect();
+    let text = markdown(&claims_document(&all, &answers, &names));
+    // The page has a title of its own.
+    text.lines().skip_while(|line| line.starts_with("# ")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn reference_runs_are_reduced_small_and_asked_what_their_plans_expected() {
+    let mut bytes = 0;
+    for name in names() {
+        bytes += file(&format!("reference/{name}.pickfs")).metadata().expect("it is there").len();
+        let run = record(&name).expect("a run");
+        let lacks = run.environment.get(pickfs_record::environment::REDUCED_KEY);
+        assert!(
+            lacks.is_some(),
+            "reference/{name}.pickfs: pickfs report RUN --format run reduces it"
+        );
+        // A prediction is not changed after its run.
+        assert_eq!(run.plan.article, planned(&name).article, "{name}");
+    }
+    assert!(bytes <= 10 << 20, "reference/ holds {bytes} bytes");
+}
+
+#[test]
+fn every_picture_is_shown_by_a_page() {
+    let pages: Vec<String> =
+        pages().iter().map(|page| fs::read_to_string(file(page)).expect("a page")).collect();
+    for entry in fs::read_dir(file(IMAGES)).expect("pictures").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        assert!(pages.iter().any(|page| page.contains(&name)), "no page shows {IMAGES}/{name}");
+    }
+}

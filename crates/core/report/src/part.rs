@@ -1,0 +1,214 @@
+//! Parts of a page that a run says: `begin run quick: table append` in a page of docs/ asks for one by its words.
+
+use pickfs_analysis::{
+    articles::{Answer, of_run},
+    published::{self, UnknownTable, beside::beside},
+};
+use pickfs_record::{Metric, finding::Panel};
+use thiserror::Error;
+
+use crate::{
+    ChartKind, Look, Screen, Subject,
+    articles::told,
+    beside::beside_document,
+    chart::{Chart, Scene, Spacing, relative, strip, timeline},
+    choices,
+    conditions::conditions,
+    document::{Node, Role, Text, facts, list, markdown, under_one_name},
+    factors,
+    first::first_screen,
+    markdown::{cell, text},
+    notes, ranking, run, stalls, svg,
+};
+
+#[derive(Debug, Error)]
+pub enum PartError {
+    #[error(
+        "no part `{0}`; there are line, screen, answer, answers, table [WORDS], claims NUMBER, beside TABLE, how sure, doubts, \
+         factors, why, picture CHART [WORDS]"
+    )]
+    Unknown(String),
+    #[error("part `{0}`: the run holds nothing of it")]
+    Nothing(String),
+    #[error(transparent)]
+    Table(#[from] UnknownTable),
+}
+
+/// Markdown, and the pictures that it shows, each with the stem of its file.
+#[derive(Debug, Default)]
+pub struct Part {
+    pub text: String,
+    pub pictures: Vec<(String, String)>,
+}
+
+/// `name` begins the files of pictures, which lie at `images` as seen from the page.
+pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {
+    let (kind, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let nodes = match (kind, rest) {
+        ("line", "") => return Ok(Part { text: line(subject), ..Part::default() }),
+        ("screen", "") => return Ok(Part { text: screen(subject), ..Part::default() }),
+        ("picture", rest) => return pictures(subject, name, rest, images),
+        ("answer", "") => run::answers(subject, usize::MAX),
+        ("answers", "") => {
+            choices::table(subject, usize::MAX).map(Node::Table).into_iter().collect()
+        }
+        ("table", rest) => tables(subject, rest),
+        ("claims", article) if !article.is_empty() => claims(subject, article),
+        ("beside", table) => beside_document(&beside(subject.run, published::find(table)?)).nodes,
+        ("how", "sure") => how_sure(subject),
+        ("doubts", "") => doubts(subject),
+        ("factors", "") => factors::section(subject).into_iter().collect(),
+        ("why", "") => stalls::words::in_full(subject).map(list).into_iter().collect(),
+        _ => return Err(PartError::Unknown(words.into())),
+    };
+    let text = markdown::nodes(&nodes);
+    match text.trim().is_empty() {
+        true => Err(PartError::Nothing(words.into())),
+        false => Ok(Part { text, ..Part::default() }),
+    }
+}
+
+/// How the first question ended, for a cell of a table.
+fn line(subject: &Subject) -> String {
+    let endings = &subject.findings.endings;
+    let Some(first) = endings.first() else { return "nothing was asked".into() };
+    let more = match endings.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    format!("**{}** {}{more}", text(&first.end.to_string()), cell(&first.sentence))
+}
+
+/// What a terminal shows when the run ends.
+fn screen(subject: &Subject) -> String {
+    let screen = Screen { columns: 80, run: Some("RUN"), ..Screen::default() };
+    format!("```text\n{}\n```\n", first_screen(subject, &screen).trim_end())
+}
+
+fn holds(title: &str, words: &str) -> bool {
+    let title = title.to_lowercase();
+    words.split_whitespace().all(|word| title.contains(&word.to_lowercase()))
+}
+
+/// Panels whose heading holds all words, and of others those of their tables whose title does, too.
+fn tables(subject: &Subject, words: &str) -> Vec<Node> {
+    let of_panel = |panel| {
+        let mut nodes = ranking::table::of_panel(subject, panel);
+        let title = match nodes.first() {
+            Some(Node::Heading(_, title)) => title.words(),
+            _ => String::new(),
+        };
+        if !holds(&title, words) {
+            nodes.retain(|node| match node {
+                Node::Fold(fold) => holds(&format!("{title} {}", fold.title), words),
+                _ => false,
+            });
+        }
+        nodes
+    };
+    subject.findings.panels.iter().flat_map(of_panel).collect()
+}
+
+fn claims(subject: &Subject, article: &str) -> Vec<Node> {
+    let answers = of_run(subject.run, subject.findings);
+    let own: Vec<&Answer> = answers.iter().filter(|answer| answer.article == article).collect();
+    (!own.is_empty()).then(|| Node::Table(told(&own, "this run says"))).into_iter().collect()
+}
+
+/// When, on what and how it was measured; then what is in doubt.
+fn how_sure(subject: &Subject) -> Vec<Node> {
+    let run = subject.run;
+    let date = run.started.get(..10).unwrap_or(&run.started);
+    let end = run.ended.as_ref().map_or("not ended", |end| end.how.as_str());
+    let made = format!("{date}, pickfs {}, {end}", run.build.trim_start_matches("pickfs "));
+    let rows = [("made", made)].into_iter().chain(conditions(subject));
+    let rows = rows.map(|(name, value)| (name.to_owned(), Text::from(value)));
+    let open = subject.findings.not_yet.iter();
+    let open = open.map(|open| Text::from(format!("{}: {}.", open.what, open.why)));
+    let rows = rows.chain(under_one_name("not yet", open));
+    let doubts = under_one_name("doubt", told_doubts(subject).into_iter());
+    vec![facts(rows.chain(doubts))]
+}
+
+fn doubts(subject: &Subject) -> Vec<Node> {
+    match told_doubts(subject) {
+        none if none.is_empty() => vec![Node::Paragraph("Nothing is in doubt.".into())],
+        found => vec![list(found)],
+    }
+}
+
+fn told_doubts(subject: &Subject) -> Vec<Text> {
+    let told = notes::in_words(subject).into_iter().map(|(what, cure)| {
+        let cure = if cure.is_empty() { String::new() } else { format!(": {cure}") };
+        Role::Plain.leads(format!("{what}{cure}"))
+    });
+    told.collect()
+}
+
+fn pictures(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {
+    let (kind, rest) = words.split_once(' ').unwrap_or((words, ""));
+    // `picture axis append.max` is of another metric than the plan's first.
+    let metric = rest.parse::<Metric>().ok().filter(|_| kind == "axis");
+    let (rest, end) = match &metric {
+        Some(metric) => ("", format!("-{}", stem(&metric.to_string()))),
+        None => (rest, String::new()),
+    };
+    let unknown = || PartError::Unknown(format!("picture {words}"));
+    let drawn = drawn(subject, kind, metric.as_ref()).ok_or_else(unknown)?;
+    let mut part = Part::default();
+    for chart in drawn.iter().filter(|chart| holds(&title(chart), rest)) {
+        let stem = format!("{name}-{}{end}", chart.name);
+        part.text.push_str(&format!("\n![{}]({images}/{stem}.svg)\n", cell(&title(chart))));
+        part.pictures.push((stem, svg::svg(&chart.scene, svg::Setting::Alone)));
+    }
+    match part.pictures.is_empty() {
+        true => Err(PartError::Nothing(format!("picture {words}"))),
+        false => Ok(part),
+    }
+}
+
+fn title(chart: &Chart) -> String {
+    let description = &chart.scene.description;
+    description.split_once(". ").map_or(description.as_str(), |(title, _)| title).into()
+}
+
+fn stem(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// Charts of a kind, and those that a report leaves out.
+fn drawn(subject: &Subject, kind: &str, metric: Option<&Metric>) -> Option<Vec<Chart>> {
+    const LOOK: Look = Look::SHEET;
+    let course = |is_best, spacing| timeline::Course { is_best, spacing };
+    let draw: &dyn Fn(&Panel) -> Option<Scene> = match (kind.parse::<ChartKind>(), kind) {
+        (Ok(ChartKind::Axis), _) if metric.is_some() => {
+            let scenes =
+                strip::by_axis_of(subject, LOOK, metric).into_iter().map(|one| (None, one));
+            return Some(named(ChartKind::Axis, kind, scenes));
+        }
+        (Ok(kind), _) => return Some(kind.draw(subject, LOOK)),
+        (_, "worst-per-second-linear") => {
+            &|panel| timeline::draw(subject, panel, LOOK, course(false, Spacing::Linear))
+        }
+        (_, "best-per-second") => {
+            &|panel| timeline::draw(subject, panel, LOOK, course(true, Spacing::Log))
+        }
+        (_, "relative") => &|panel| relative::draw(subject, panel, LOOK),
+        _ => return None,
+    };
+    let panels = subject.findings.panels.iter().enumerate();
+    let scenes = panels.filter_map(|(at, panel)| Some((Some(at), draw(panel)?)));
+    Some(named(ChartKind::WorstPerSecond, kind, scenes))
+}
+
+fn named(
+    kind: ChartKind,
+    name: &str,
+    scenes: impl IntoIterator<Item = (Option<usize>, Scene)>,
+) -> Vec<Chart> {
+    let chart = |(at, (panel, scene)): (usize, (Option<usize>, Scene))| {
+        let name = if at == 0 { name.to_owned() } else { format!("{name}-{}", at + 1) };
+        Chart { kind, panel, name, scene }
+    };
+    scenes.into_iter().enumerate().map(chart).collect()
+}
