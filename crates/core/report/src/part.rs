@@ -14,7 +14,7 @@ use crate::{
     chart::{Chart, Scene, Spacing, relative, strip, timeline},
     choices,
     conditions::conditions,
-    document::{Node, Role, Text, facts, list, markdown, under_one_name},
+    document::{Node, Role, Text, facts, list, markdown},
     factors,
     first::first_screen,
     markdown::{cell, text},
@@ -48,7 +48,7 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
         ("line", "") => return Ok(Part { text: line(subject), ..Part::default() }),
         ("screen", "") => return Ok(Part { text: screen(subject), ..Part::default() }),
         ("picture", rest) => return pictures(subject, name, rest, images),
-        ("answer", "") => run::answers(subject, usize::MAX),
+        ("answer", "") => answer(subject),
         ("answers", "") => {
             choices::table(subject, usize::MAX).map(Node::Table).into_iter().collect()
         }
@@ -77,6 +77,16 @@ fn line(subject: &Subject) -> String {
         more => format!(" (and {more} more)"),
     };
     format!("**{}** {}{more}", text(&first.end.to_string()), cell(&first.sentence))
+}
+
+/// Without the commands of who ran it: a page has its own.
+fn answer(subject: &Subject) -> Vec<Node> {
+    let endings = subject.findings.endings.iter();
+    let told = endings.flat_map(|ending| {
+        let turn = ending.turn.as_ref().map(|turn| Node::Paragraph(format!("But {turn}.").into()));
+        [run::end(ending)].into_iter().chain(turn)
+    });
+    told.collect()
 }
 
 /// What a terminal shows when the run ends.
@@ -115,7 +125,7 @@ fn claims(subject: &Subject, article: &str) -> Vec<Node> {
     (!own.is_empty()).then(|| Node::Table(told(&own, "this run says"))).into_iter().collect()
 }
 
-/// When, on what and how it was measured; then what is in doubt.
+/// When, on what and how it was measured, what its blocks say, what it leaves open, and what is in doubt.
 fn how_sure(subject: &Subject) -> Vec<Node> {
     let run = subject.run;
     let date = run.started.get(..10).unwrap_or(&run.started);
@@ -123,11 +133,12 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
     let made = format!("{date}, pickfs {}, {end}", run.build.trim_start_matches("pickfs "));
     let rows = [("made", made)].into_iter().chain(conditions(subject));
     let rows = rows.map(|(name, value)| (name.to_owned(), Text::from(value)));
+    let of = |name: &'static str| move |text: Text| (name.to_owned(), text);
+    let told = subject.findings.endings.iter().flat_map(|ending| &ending.details);
     let open = subject.findings.not_yet.iter();
     let open = open.map(|open| Text::from(format!("{}: {}.", open.what, open.why)));
-    let rows = rows.chain(under_one_name("not yet", open));
-    let doubts = under_one_name("doubt", told_doubts(subject).into_iter());
-    vec![facts(rows.chain(doubts))]
+    let rows = rows.chain(told.map(Text::from).map(of("blocks"))).chain(open.map(of("not yet")));
+    vec![facts(rows.chain(told_doubts(subject).into_iter().map(of("doubt"))))]
 }
 
 fn doubts(subject: &Subject) -> Vec<Node> {

@@ -36,7 +36,7 @@ fn sentences(page: &str) -> Vec<String> {
 }
 
 fn breach(sentence: &str) -> bool {
-    let low = sentence.to_lowercase();
+    let low: String = sentence.to_lowercase().split('`').step_by(2).collect();
     let words = || low.split(|c: char| !c.is_alphanumeric() && c != '.');
     // Of a ratio, 1 is the middle.
     let is_figure = |word: &str| word != "1" && word.starts_with(|c: char| c.is_ascii_digit());

@@ -74,7 +74,7 @@ fn not_yet(name: &str, words: &str) -> String {
     let plan = planned(name).name;
     match words {
         "line" => "not yet run".into(),
-        "answer" => format!("Not yet run: `./run {plan}`"),
+        "answer" => format!("Not yet run: `./run {plan}`."),
         _ => String::new(),
     }
 }
