@@ -56,11 +56,16 @@ fn places(run: &RunRecord) -> Vec<(String, &'static str)> {
 }
 
 fn without_out(typed: &[String]) -> Vec<String> {
-    let is_out = |word: &String| word == "--out";
-    let kept = |(at, word): &(usize, &String)| {
-        !is_out(word) && !word.starts_with("--out=") && !(*at > 0 && is_out(&typed[at - 1]))
-    };
-    typed.iter().enumerate().filter(kept).map(|(_, word)| word.clone()).collect()
+    let mut kept = Vec::new();
+    let mut words = typed.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--out" => drop(words.next()),
+            other if other.starts_with("--out=") => {}
+            _ => kept.push(word.clone()),
+        }
+    }
+    kept
 }
 
 fn without_names(facts: &mut Environment) {
