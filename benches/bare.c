@@ -1,8 +1,10 @@
-/* The least that measuring an append can cost: pwrite between two readings of the clock, in a loop.
+/* The least that measuring an append can cost: a write between two readings of the clock, in a loop.
  *
  *     cc -O2 -o bare benches/bare.c && ./bare FILE SECONDS [RECORD_BYTES]
  *
- * With -DIN_LOOP the system call stands in the loop (x86-64) instead of in a function of the C library.
+ * With -DIN_LOOP the system call stands in the loop (x86-64) instead of in a function of the C library. With -DSEEK_WRITE
+ * it is lseek and write. With -DCONTENT each record has other bytes, copied twice as in the journal of pickfs: out of a
+ * pattern, and into what is written.
  *
  * Appends to a new file for so many seconds and prints `rate_per_s p50_ns operations`. The operations go to an
  * array that was touched before. It is a yardstick for benches/against-fio, not a benchmark of its own.
@@ -20,14 +22,42 @@
 enum { LAPS_MAX = 1 << 26, RECORD_BYTES_MAX = 1 << 20 };
 
 #ifdef IN_LOOP
-static inline __attribute__((always_inline)) ssize_t pwrite_here(int file, const void *bytes, size_t count, off_t offset)
+static inline __attribute__((always_inline)) ssize_t call(long number, int file, size_t second, size_t third, off_t fourth)
 {
-    register off_t at __asm__("r10") = offset;
+    register off_t at __asm__("r10") = fourth;
     ssize_t done;
-    __asm__ volatile("syscall" : "=a"(done) : "a"(18), "D"(file), "S"(bytes), "d"(count), "r"(at) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall"
+                     : "=a"(done)
+                     : "a"(number), "D"(file), "S"(second), "d"(third), "r"(at)
+                     : "rcx", "r11", "memory");
     return done;
 }
-#define pwrite pwrite_here
+#define write(file, bytes, count) call(1, file, (size_t)(bytes), count, 0)
+#define lseek(file, offset, whence) call(8, file, (size_t)(offset), whence, 0)
+#define pwrite(file, bytes, count, offset) call(18, file, (size_t)(bytes), count, offset)
+#endif
+
+#ifdef SEEK_WRITE
+#define append(file, bytes, count, offset) (lseek(file, offset, SEEK_SET) < 0 ? -1 : write(file, bytes, count))
+#else
+#define append(file, bytes, count, offset) pwrite(file, bytes, count, offset)
+#endif
+
+#ifdef CONTENT
+enum { PLACES = 1 << 16 };
+static char pattern[PLACES + RECORD_BYTES_MAX], payload[RECORD_BYTES_MAX];
+
+static void fill(char *record, size_t bytes, uint64_t number)
+{
+    uint64_t z = number * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    memcpy(payload, pattern + (z ^ (z >> 31)) % PLACES, bytes);
+    __asm__ volatile("" : : "r"(payload) : "memory");
+    memcpy(record, payload, bytes);
+}
+#else
+#define fill(record, bytes, number) ((void)0)
 #endif
 
 static uint64_t now_ns(void)
@@ -68,6 +98,9 @@ int main(int argc, char **argv)
         return fail("no memory for", "operations");
     memset(operations_ns, 1, room * sizeof *operations_ns);
     memset(record, 'r', record_bytes);
+#ifdef CONTENT
+    memset(pattern, 'p', sizeof pattern);
+#endif
     int file = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (file < 0)
         return fail("open", argv[1]);
@@ -76,9 +109,10 @@ int main(int argc, char **argv)
     off_t offset = 0;
     uint64_t began = now_ns(), end = began, stop = began + (uint64_t)(seconds * 1e9);
     while (end < stop && operations < room) {
+        fill(record, record_bytes, operations);
         uint64_t start = now_ns();
-        if (pwrite(file, record, record_bytes, offset) != (ssize_t)record_bytes)
-            return fail("pwrite", argv[1]);
+        if (append(file, record, record_bytes, offset) != (ssize_t)record_bytes)
+            return fail("append to", argv[1]);
         end = now_ns();
         operations_ns[operations++] = (uint32_t)(end - start);
         offset += (off_t)record_bytes;

@@ -19,6 +19,7 @@ END {
         row(mounts[m], "orders_per_s", 0)
         plain(mounts[m], "order_p50_ns", 5000)
         plain(mounts[m], "send_p50_ns", 0)
+        plain(mounts[m], "before_send_p50_ns", 0)
         plain(mounts[m], "persist_in_p50_ns", 0)
         plain(mounts[m], "persist_out_p50_ns", 0)
     }

@@ -1,4 +1,5 @@
-# Block-paired ratios: reads `mount round program rate_per_s p50_ns`, prints ours against each other program.
+# Block-paired ratios: reads `mount round program rate_per_s p50_ns` of the programs in `names`, prints ours against each
+# other one, and pwrite against lseek and write where both are there.
 #
 # A ratio is taken within a round only. Its interval is exact and needs no model: the k-th smallest
 # and k-th largest of n ratios hold the median with at least 95 % (sign test, binomial(n, 1/2)).
@@ -12,7 +13,7 @@
 }
 
 END {
-    split("pickfs fio fio-reduced bare", programs, " ")
+    program_count = split(names, programs, " ")
     for (m = 1; m <= mount_count; m++) print_rates(mounts[m])
     print ""
     printf "%-6s %-28s %6s %7s %6s   %-18s %s\n", "mount", "ratio, " rounds " rounds", "min", "median", "max", "95 % of the median", "target"
@@ -21,7 +22,7 @@ END {
 
 function print_rates(mount,    i, n, middle, values) {
     if (mount == mounts[1]) printf "%-6s %-12s %12s %8s\n", "mount", "program", "rate per s", "p50 ns"
-    for (i = 1; i <= 4; i++) {
+    for (i = 1; i <= program_count; i++) {
         n = column(rate, mount, programs[i], values)
         printf "%-6s %-12s %12.0f", mount, programs[i], median(values, n)
         n = column(p50, mount, programs[i], values)
@@ -30,27 +31,34 @@ function print_rates(mount,    i, n, middle, values) {
     }
 }
 
-function print_ratios(mount) {
-    if (mount == "tmpfs") ratio(rate, mount, "fio", "rate", 1.5, 1)
-    else ratio(rate, mount, "fio", "rate", 1.0, 1)
-    ratio(rate, mount, "fio-reduced", "rate", 0, 1)
-    ratio(rate, mount, "bare", "rate", 0.95, 1)
-    ratio(p50, mount, "fio", "p50", 1.0, -1)
+function print_ratios(mount,    i, other) {
+    for (i = 1; i <= program_count; i++) {
+        other = programs[i]
+        if (other == "pickfs") continue
+        ratio(rate, mount, "pickfs", other, "rate", bound_of(mount, other), 1)
+        ratio(p50, mount, "pickfs", other, "p50", other == "fio" ? 1.0 : 0, -1)
+    }
+    ratio(p50, mount, "bare-in-loop", "bare-seek", "p50", 0, -1)
 }
 
-# One row: ours over the other program's; `better` is 1 where more is better, -1 where less is.
-function ratio(table, mount, other, what, bound, better,    r, n, k, values, low, high, interval) {
+function bound_of(mount, other) {
+    if (other == "fio") return mount == "tmpfs" ? 1.5 : 1.0
+    return other ~ /^bare(-in-loop|-content)?$/ ? 0.95 : 0
+}
+
+# One row: a program's over another one's; `better` is 1 where more is better, -1 where less is.
+function ratio(table, mount, program, other, what, bound, better,    r, n, k, values, low, high, interval) {
     n = 0
     for (r = 1; r <= rounds; r++)
-        if (table[mount, r, other] > 0 && table[mount, r, "pickfs"] > 0)
-            values[++n] = table[mount, r, "pickfs"] / table[mount, r, other]
+        if (table[mount, r, other] > 0 && table[mount, r, program] > 0)
+            values[++n] = table[mount, r, program] / table[mount, r, other]
     if (n == 0) return
     ascending(values, n)
     k = rank(n)
     low = k ? values[k] : 0
     high = k ? values[n + 1 - k] : 0
     interval = k ? sprintf("[%.3f, %.3f]", low, high) : "none under 6"
-    printf "%-6s %-28s %6.3f %7.3f %6.3f   %-18s %s\n", mount, "pickfs / " other ", " what, \
+    printf "%-6s %-28s %6.3f %7.3f %6.3f   %-18s %s\n", mount, program " / " other ", " what, \
         values[1], median(values, n), values[n], interval, against(bound, better, k, low, high)
 }
 

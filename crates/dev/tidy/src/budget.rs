@@ -32,8 +32,10 @@ const LINES: &[(&str, usize)] = &[
     ("dev/tidy", 1535),
     ("engines/fix", 6950),
     ("engines/pair", 6090),
-    ("engines/queue", 4500),
-    ("engines/workloads", 3650),
+    // A checksum in three lanes: a tailer waits for it.
+    ("engines/queue", 4690),
+    // An order less its send is an operation.
+    ("engines/workloads", 3670),
     ("extras/explain", 7670),
     // Both ends of the conversation with a guest; in guest a task that is no trial, and tours of candidates.
     ("extras/features", 3880),

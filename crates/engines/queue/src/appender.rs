@@ -29,6 +29,9 @@ pub struct Appended {
     pub offset_bytes: u64,
 }
 
+/// A message up to this long is told when it is claimed: the news travel to a waiting tailer while it is stored.
+const TOLD_EARLY_BYTES: usize = 1024;
+
 /// One that appends; any number of them may, in any process. Made by [`super::Queue::appender`].
 ///
 /// In lines of the cache of its own (two, as processors fetch neighbours): a tailer in the same process writes to
@@ -93,13 +96,19 @@ impl Appender {
     /// On [`Error::Full`] nothing was stored, and the next append may try again.
     #[inline]
     pub fn append(&mut self, payload: &[u8]) -> Result<Appended> {
-        self.append_at(payload, realtime_ns())
+        // Where only size rolls a segment, the clock is read while the news travel.
+        self.put(payload, (self.roll_at_ns != u64::MAX).then(realtime_ns))
     }
 
     /// Appends a message with a time of the caller's, in nanoseconds since 1970. Seeking by time and rolling by
     /// time go by it, so it should not fall.
     #[inline]
     pub fn append_at(&mut self, payload: &[u8], time_ns: u64) -> Result<Appended> {
+        self.put(payload, Some(time_ns))
+    }
+
+    #[inline]
+    fn put(&mut self, payload: &[u8], time_ns: Option<u64>) -> Result<Appended> {
         if payload.len() > self.payload_bytes_max {
             let limit_bytes = self.payload_bytes_max;
             return Err(Error::TooLarge { payload_bytes: payload.len(), limit_bytes });
@@ -107,6 +116,11 @@ impl Appender {
         let holder = self.seat.holder;
         self.take_slot(payload.len(), time_ns)?;
         let Place { offset_bytes, sequence, .. } = self.place;
+        let is_told_early = payload.len() <= TOLD_EARLY_BYTES;
+        if is_told_early {
+            self.control.tell(sequence);
+        }
+        let time_ns = time_ns.unwrap_or_else(realtime_ns);
         let map = &self.segment.map;
         map.set_relaxed(offset_bytes + 8, time_ns);
         map.copy_in(offset_bytes + MESSAGE_HEADER_BYTES, payload);
@@ -114,7 +128,9 @@ impl Appender {
         if word::commit(map.word(offset_bytes), payload.len(), holder, checksum).is_err() {
             return Err(Error::TakenOver { path: self.segment.path.clone(), offset_bytes });
         }
-        self.control.tell(sequence);
+        if !is_told_early {
+            self.control.tell(sequence);
+        }
         self.note(time_ns);
         self.place.pass(payload.len());
         if let Some(forerunner) = &self.forerunner {
@@ -129,12 +145,13 @@ impl Appender {
 
     /// Goes past what others have appended.
     #[inline]
-    fn take_slot(&mut self, payload_bytes: usize, time_ns: u64) -> Result<()> {
+    fn take_slot(&mut self, payload_bytes: usize, time_ns: Option<u64>) -> Result<()> {
         let bytes = slot_bytes(payload_bytes);
         loop {
             // The word behind the slot belongs to it: an end must always find room, and so must a reader.
             let end = self.place.offset_bytes + bytes + ALIGN_BYTES;
-            if end > self.segment.segment_bytes || time_ns >= self.roll_at_ns {
+            let is_late = time_ns.is_some_and(|time_ns| time_ns >= self.roll_at_ns);
+            if end > self.segment.segment_bytes || is_late {
                 self.roll(time_ns)?;
                 continue;
             }
@@ -150,7 +167,7 @@ impl Appender {
     }
 
     #[cold]
-    fn go_past(&mut self, slot: Slot, time_ns: u64) -> Result<()> {
+    fn go_past(&mut self, slot: Slot, time_ns: Option<u64>) -> Result<()> {
         let offset_bytes = self.place.offset_bytes;
         match slot {
             Slot::Claimed { payload_bytes, .. }
@@ -184,7 +201,7 @@ impl Appender {
 
     /// Unless others have appended meanwhile; goes to the next.
     #[cold]
-    fn roll(&mut self, time_ns: u64) -> Result<()> {
+    fn roll(&mut self, time_ns: Option<u64>) -> Result<()> {
         let word = self.segment.map.word(self.place.offset_bytes);
         match word::end(word) {
             Ok(()) => self.go_on(time_ns),
@@ -193,7 +210,7 @@ impl Appender {
     }
 
     /// The next segment is made and begun if nobody has.
-    fn go_on(&mut self, time_ns: u64) -> Result<()> {
+    fn go_on(&mut self, time_ns: Option<u64>) -> Result<()> {
         if self.options.sync != Sync::None {
             self.sync()?;
         }
@@ -205,7 +222,7 @@ impl Appender {
                 None => return self.start_again(),
             },
         };
-        next.begin(self.place.sequence, time_ns)?;
+        next.begin(self.place.sequence, time_ns.unwrap_or_else(realtime_ns))?;
         let first_sequence = self.place.sequence;
         self.enter(Arc::new(next), first_sequence);
         self.rolls += 1;
@@ -272,7 +289,7 @@ impl Appender {
                 Slot::Claimed { payload_bytes, holder } if !self.control.is_alive(holder)? => {
                     word::void(word, payload_bytes, holder);
                 }
-                slot => self.go_past(slot, realtime_ns())?,
+                slot => self.go_past(slot, None)?,
             }
         }
         let segment = Arc::clone(&self.segment);

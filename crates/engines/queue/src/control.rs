@@ -149,7 +149,8 @@ impl Control {
         segment_numbers(&self.dir)
     }
 
-    /// Says that this message is committed: tailers that wait look for it. Lost news delay them by a tick of the clock.
+    /// Says that this message is claimed or committed: tailers that wait look for it. Lost news delay them by a tick of
+    /// the clock.
     #[inline]
     pub(crate) fn tell(&self, sequence: u64) {
         self.map.set(NEWS_OFFSET, sequence);

@@ -44,10 +44,12 @@
 //!   so that a message at another place, in another queue, or cut short does not check out.
 //! - A void slot has a sequence too: numbers rise, and one is left out for each appender that died in a claim.
 //! - `begun sequence` is 0 in a segment that was prepared and not begun. Its low 16 bits check the other 48.
-//! - `news` is the sequence of the message that was committed last, as far as its appender lived to say so. It is
-//!   a hint: a tailer that has read that message leaves the next slot's lines of the cache to the appender.
+//! - `news` is the sequence of the message that was claimed or committed last, as far as its appender lived to say
+//!   so. It is a hint: a tailer that has read that message leaves the next slot's lines of the cache to the appender.
 //! - Words that change while others look (seats, index, `begun`, commit words) stand at multiples of 8 and are
 //!   written as a whole.
+
+use crate::crc::crc32c_append;
 
 pub const CONTROL_MAGIC: [u8; 8] = *b"pickqctl";
 pub const SEGMENT_MAGIC: [u8; 8] = *b"pickqseg";
@@ -56,6 +58,8 @@ pub const PAGE_BYTES: u64 = 4096;
 pub const HEADER_USED_BYTES: usize = 64;
 pub const MESSAGE_HEADER_BYTES: u64 = 16;
 pub const ALIGN_BYTES: u64 = 8;
+/// Of a message's time, which stands right before its payload.
+pub(crate) const TIME_BYTES: usize = 8;
 /// Bytes of a segment for which the index has one entry.
 pub const INDEX_BLOCK_BYTES: u64 = 65_536;
 pub const INDEX_ENTRY_BYTES: u64 = 16;
@@ -178,9 +182,20 @@ pub const fn payload_bytes_max(segment_bytes: u64) -> usize {
 
 #[inline]
 pub fn message_checksum(salt: u32, sequence: u64, time_ns: u64, payload: &[u8]) -> u32 {
+    let start = checksum_start(salt, sequence, payload.len());
+    crc32c_append(crc32c_append(start, &time_ns.to_le_bytes()), payload)
+}
+
+/// The same, of time and payload as they are stored.
+#[inline]
+pub(crate) fn stored_checksum(salt: u32, sequence: u64, stored: &[u8]) -> u32 {
+    crc32c_append(checksum_start(salt, sequence, stored.len() - TIME_BYTES), stored)
+}
+
+#[inline]
+fn checksum_start(salt: u32, sequence: u64, payload_bytes: usize) -> u32 {
     let place = (sequence as u32) ^ (sequence >> 32) as u32;
-    let start = salt ^ place ^ (payload.len() as u32).rotate_left(16);
-    crc32c::crc32c_append(crc32c::crc32c_append(start, &time_ns.to_le_bytes()), payload)
+    salt ^ place ^ (payload_bytes as u32).rotate_left(16)
 }
 
 /// For a first sequence below 2^48.

@@ -2,7 +2,7 @@
 //! order, once, and whole, whoever dies when.
 //!
 //! It is no broker and no network protocol: processes share a directory, and nobody runs in between. An append is
-//! a copy and two compare-and-exchanges; what it costs beside that are page faults, and [`Options`] say who takes
+//! a copy and a compare-and-exchange; what it costs beside that are page faults, and [`Options`] say who takes
 //! them. The bytes are in [`layout`], with a picture; the protocol is in [`word`].
 //!
 //! ```
@@ -27,6 +27,7 @@
 mod appender;
 mod clock;
 mod control;
+mod crc;
 mod error;
 mod forerunner;
 mod handle;

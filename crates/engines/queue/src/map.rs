@@ -1,5 +1,5 @@
 //! A shared mapping of a whole segment or control file, and the only unsafe code of the queue beside
-//! the seat locks.
+//! the seat locks and the checksum.
 //!
 //! No reference to mapped bytes is ever handed out, but for words, which are atomic: bytes go in and out by
 //! copies. So another process that writes where it should not changes what is read and nothing else.

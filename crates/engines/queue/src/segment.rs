@@ -15,8 +15,8 @@ use super::control::{Control, full_or, read_up_to};
 use super::error::{DamageKind, Error, Result};
 use super::layout::{
     ALIGN_BYTES, BEGUN_OFFSET, FIRST_TIME_OFFSET, HEADER_USED_BYTES, INDEX_BLOCK_BYTES,
-    INDEX_ENTRY_BYTES, MESSAGE_HEADER_BYTES, PAGE_BYTES, SegmentHeader, begun_sequence, begun_word,
-    data_start, message_checksum, slot_bytes,
+    INDEX_ENTRY_BYTES, MESSAGE_HEADER_BYTES, PAGE_BYTES, SegmentHeader, TIME_BYTES, begun_sequence,
+    begun_word, data_start, get_u64, slot_bytes, stored_checksum,
 };
 use super::options::{Advice, Allocation};
 use super::word::Slot;
@@ -302,8 +302,8 @@ pub enum ReadBy {
 }
 
 impl Segment {
-    /// What stands at a place, checked: a message is whole, its time is given with it, and its payload is in the buffer's
-    /// first bytes.
+    /// What stands at a place, checked: a message is whole, its time is given with it, and its payload is in the buffer
+    /// behind [`TIME_BYTES`].
     #[inline]
     pub(crate) fn read(
         &self,
@@ -365,28 +365,23 @@ impl Segment {
         checksum: u32,
         buffer: &mut Vec<u8>,
     ) -> Result<u64> {
-        if buffer.len() < payload_bytes {
-            buffer.resize(payload_bytes, 0);
+        let stored_bytes = TIME_BYTES + payload_bytes;
+        if buffer.len() < stored_bytes {
+            buffer.resize(stored_bytes, 0);
         }
-        let payload = &mut buffer[..payload_bytes];
-        let time_ns = match by {
-            ReadBy::Mapping => {
-                self.map.copy_out(offset_bytes + MESSAGE_HEADER_BYTES, payload);
-                self.map.look(offset_bytes + 8)
-            }
+        let stored = &mut buffer[..stored_bytes];
+        let start = offset_bytes + MESSAGE_HEADER_BYTES - TIME_BYTES as u64;
+        match by {
+            ReadBy::Mapping => self.map.copy_out(start, stored),
             ReadBy::Calls => {
-                let mut time = [0; 8];
-                let read = self.file.read_exact_at(&mut time, offset_bytes + 8).and_then(|()| {
-                    self.file.read_exact_at(payload, offset_bytes + MESSAGE_HEADER_BYTES)
-                });
+                let read = self.file.read_exact_at(stored, start);
                 read.map_err(Error::io("read", &self.path))?;
-                u64::from_le_bytes(time)
             }
-        };
-        if message_checksum(self.salt, sequence, time_ns, payload) != checksum {
+        }
+        if stored_checksum(self.salt, sequence, stored) != checksum {
             return Err(Error::damage(&self.path, offset_bytes, DamageKind::Checksum(sequence)));
         }
-        Ok(time_ns)
+        Ok(get_u64(stored, 0))
     }
 
     /// The last index entry before which (by `is_before`) the wanted message cannot stand, if a whole message

@@ -9,7 +9,9 @@
 //!    end               void
 //! ```
 //!
-//! Every arrow is one compare-and-exchange, so each happens once and no crash stands between two states.
+//! Every arrow is one compare-and-exchange, so each happens once and no crash stands between two states; but for the
+//! commit. Who has claimed lives and is never taken for dead, so nobody else may touch the word: it is a store, which
+//! does not wait until other processors have let go of what was stored before (an exchange does).
 //! What the length of a claim says never changes afterwards: whoever looks can go on to the next slot.
 //!
 //! The functions are generic over [`Word`], so that the model checker of `tests/queue_model.rs` runs these
@@ -17,7 +19,7 @@
 
 use std::sync::atomic::{
     AtomicU64,
-    Ordering::{AcqRel, Acquire},
+    Ordering::{AcqRel, Acquire, Release},
 };
 
 use super::layout::{PAYLOAD_BYTES_MAX, slot_bytes};
@@ -27,6 +29,8 @@ pub trait Word {
     fn look(&self) -> u64;
     /// Sets it to `new` if it is `current`, else gives what it is.
     fn exchange(&self, current: u64, new: u64) -> Result<u64, u64>;
+    /// Sets it; whoever reads it sees what was written before.
+    fn set(&self, new: u64);
 }
 
 impl Word for AtomicU64 {
@@ -38,6 +42,11 @@ impl Word for AtomicU64 {
     #[inline]
     fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
         self.compare_exchange(current, new, AcqRel, Acquire)
+    }
+
+    #[inline]
+    fn set(&self, new: u64) {
+        self.store(new, Release);
     }
 }
 
@@ -133,7 +142,8 @@ pub fn claim<W: Word>(word: &W, payload_bytes: usize, holder: Holder) -> Result<
     word.exchange(0, claimed.encode()).map(drop).map_err(Slot::decode)
 }
 
-/// Makes our claim a message; otherwise gives what stands there, and the message was not appended.
+/// Makes our claim a message. Where it is not there any more, which damage alone can do, it gives what is, and the
+/// message was not appended.
 #[inline]
 pub fn commit<W: Word>(
     word: &W,
@@ -141,9 +151,13 @@ pub fn commit<W: Word>(
     holder: Holder,
     checksum: u32,
 ) -> Result<(), Slot> {
-    let claimed = Slot::Claimed { payload_bytes, holder }.encode();
-    let message = Slot::Message { payload_bytes, checksum }.encode();
-    word.exchange(claimed, message).map(drop).map_err(Slot::decode)
+    match look(word) {
+        claimed if claimed == (Slot::Claimed { payload_bytes, holder }) => {
+            word.set(Slot::Message { payload_bytes, checksum }.encode());
+            Ok(())
+        }
+        other => Err(other),
+    }
 }
 
 /// An end that stands there already is as good.

@@ -33,6 +33,10 @@ impl Word for Modelled {
     fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
         self.0.compare_exchange(current, new, AcqRel, Acquire)
     }
+
+    fn set(&self, new: u64) {
+        self.0.store(new, Release);
+    }
 }
 
 struct Segment {
@@ -52,7 +56,7 @@ impl Segment {
         })
     }
 
-    /// The steps of `Appender::append_at`; dies between claim and commit if told to.
+    /// The steps of `Appender::put`; dies between claim and commit if told to.
     fn append(&self, seat: u8, value: u64, dies: bool) -> Option<usize> {
         let holder = Holder { seat, generation: 1 };
         for slot in 0..SLOTS {
@@ -62,10 +66,11 @@ impl Segment {
                         self.alive[seat as usize].store(false, Release);
                         return None;
                     }
+                    // As of a short message: told early.
+                    self.news.store(slot as u64 + 1, Release);
                     self.payloads[slot].with_mut(|cell| unsafe_set(cell, value));
                     let checksum = value as u32;
                     word::commit(&self.words[slot], BYTES, holder, checksum).unwrap();
-                    self.news.store(slot as u64 + 1, Release);
                     return Some(slot);
                 }
                 Err(found) => assert!(found.bytes().is_some(), "{found:?}"),

@@ -22,7 +22,7 @@ fn every_order_has_a_operation_at_each_step_and_is_found_in_every_store() {
         let orders = measured.counts["orders"] as u64;
         assert!(orders > 0, "{store}");
         assert_eq!(measured.counts["steps_lost"], 0.0);
-        for name in ["order", "persist-in", "persist-out"] {
+        for name in ["order", "before-send", "persist-in", "persist-out"] {
             assert_eq!(op(&measured, name).service.count, orders, "{store}: {name}");
         }
         let trips = &op(&measured, "round-trip").service;

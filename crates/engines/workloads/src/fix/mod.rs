@@ -11,7 +11,7 @@ use pickfs_workload::Workload;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "fix",
-    version: 4,
+    version: 5,
     about: "sends orders to a FIX engine that keeps every message: order to report, each persist step, round trip",
     params: params::PARAMS,
     ops: params::ops,

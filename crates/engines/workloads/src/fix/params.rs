@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use pickfs_fix::store::Profile;
+use pickfs_fix::store::{Gate, Profile};
 use pickfs_journal::{Options, Sync};
 use pickfs_pair::{StoreOptions, Waiting};
 use pickfs_record::{Arrival, Durability};
@@ -45,15 +45,19 @@ pub(super) const PERSIST_IN: &str = "persist-in";
 pub(super) const PERSIST_OUT: &str = "persist-out";
 pub(super) const SYNC: &str = "sync";
 pub(super) const SEND: &str = "send";
+/// An order less its `send`: what is the engine's, where that is the kernel's.
+pub(super) const BEFORE_SEND: &str = "before-send";
 pub(super) const BUSINESS_GATE: &str = "business-gate";
 pub(super) const REPLY_GATE: &str = "reply-gate";
 
 /// Operations that the engine's thread measures, in the order of their index: first those of every store.
 pub(super) fn of_engine(params: &Resolved) -> &'static [&'static str] {
     match profile(params) {
-        Profile::JournalFdatasync => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, SYNC],
-        Profile::Pair => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, BUSINESS_GATE, REPLY_GATE],
-        _ => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND],
+        Profile::JournalFdatasync => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, BEFORE_SEND, SYNC],
+        Profile::Pair => {
+            &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, BEFORE_SEND, BUSINESS_GATE, REPLY_GATE]
+        }
+        _ => &[ORDER, PERSIST_IN, PERSIST_OUT, SEND, BEFORE_SEND],
     }
 }
 
@@ -67,6 +71,11 @@ impl Waits {
     pub(super) fn of(params: &Resolved) -> Waits {
         let place = |name: &str| of_engine(params).iter().position(|op| *op == name);
         Waits { business: place(BUSINESS_GATE), reply: place(SYNC).or(place(REPLY_GATE)) }
+    }
+
+    /// The operation that is the wait at a gate, where there is one.
+    pub(super) fn at(self, gate: Gate) -> Option<usize> {
+        if gate == Gate::Reply { self.reply } else { self.business }
     }
 }
 

@@ -151,6 +151,7 @@ const ORDER: usize = 0;
 const PERSIST_IN: usize = 1;
 const PERSIST_OUT: usize = 2;
 const SEND: usize = 3;
+const BEFORE_SEND: usize = 4;
 
 impl Observer for Watch {
     #[inline]
@@ -173,14 +174,15 @@ impl Observer for Watch {
     }
 
     #[inline]
-    fn waiting(&mut self, _gate: Gate) {
-        self.begin();
+    fn waiting(&mut self, gate: Gate) {
+        if self.waits.at(gate).is_some() {
+            self.begin();
+        }
     }
 
     #[inline]
     fn waited(&mut self, gate: Gate) {
-        let place = if gate == Gate::Reply { self.waits.reply } else { self.waits.business };
-        if let Some(op) = place {
+        if let Some(op) = self.waits.at(gate) {
             self.end(op);
         }
     }
@@ -202,6 +204,7 @@ impl Observer for Watch {
         let read = std::mem::take(&mut self.reads[connection % CONNECTIONS]);
         for _ in 0..read.orders {
             self.keep(ORDER, read.at_ns, end_ns);
+            self.keep(BEFORE_SEND, read.at_ns, self.began_ns);
         }
     }
 }

@@ -13,7 +13,7 @@ use pickfs_workload::Workload;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "queue",
-    version: 4,
+    version: 5,
     about: "sends messages through a memory-mapped queue: append alone, and write to read",
     params: params::PARAMS,
     ops: params::ops,

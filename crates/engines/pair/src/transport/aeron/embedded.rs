@@ -15,6 +15,7 @@ use rusteron_media_driver::{
     AeronCError, AeronDriver, AeronDriverContext, EmbeddedMediaDriver,
     bindings::aeron_threading_mode_enum::AERON_THREADING_MODE_SHARED,
 };
+use rustix::fs::{FlockOperation, flock};
 
 use super::driver::{c_string, failed};
 
@@ -40,7 +41,7 @@ impl Embedded {
         let (home, lock) =
             (Path::new(HOME).join(&name), Path::new(HOME).join(format!("{name}.lock")));
         let locked = File::create(&lock)?;
-        locked.lock()?;
+        flock(&locked, FlockOperation::NonBlockingLockExclusive)?;
         let dir = c_string(home.as_os_str().as_encoded_bytes())?;
         let guard = launch(&dir).map_err(failed)?;
         match guard.is_finished() {
@@ -88,7 +89,8 @@ fn sweep(home: &Path) {
         if !of.starts_with(PREFIX) {
             continue;
         }
-        let is_left = File::open(entry.path()).is_ok_and(|lock| lock.try_lock().is_ok());
+        let is_free = |lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        let is_left = File::open(entry.path()).is_ok_and(is_free);
         if is_left {
             let _ = fs::remove_dir_all(home.join(of));
             let _ = fs::remove_file(entry.path());
@@ -110,7 +112,7 @@ mod tests {
         }
         let lock = |name: &str| File::create(home.path().join(format!("{PREFIX}{name}.lock")));
         let used = lock("used").unwrap();
-        used.lock().unwrap();
+        flock(&used, FlockOperation::NonBlockingLockExclusive).unwrap();
         drop(lock("left").unwrap());
         drop(File::create(home.path().join("another.lock")).unwrap());
         sweep(home.path());
