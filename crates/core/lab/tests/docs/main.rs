@@ -112,16 +112,13 @@ fn cost(name: &str) -> Cost {
 
 #[test]
 fn each_question_says_what_its_command_takes() {
-    let pages = fs::read_dir(page_path("questions")).expect("the pages of questions");
-    for page in pages {
-        let file = page.expect("a page").file_name().into_string().expect("a name");
-        let page = format!("questions/{file}");
-        for part in page_text(&page).split("<!-- begin cost ").skip(1) {
-            let plan = part.split(" -->").next().expect("the name of a plan");
-            let file = format!("../../plans/{plan}.toml");
-            let line = format!("`./run {plan}` takes {} ([plan]({file})).", cost(plan));
-            check_part(&page, &format!("cost {plan}"), &line);
-        }
+    for page in parts::pages() {
+        let top = "../".repeat(page.matches('/').count());
+        parts::put(&page, &mut |part| {
+            let plan = part.strip_prefix("cost ")?;
+            let file = format!("{top}plans/{plan}.toml");
+            Some(format!("`./run {plan}` takes {} ([plan]({file})).", cost(plan)))
+        });
     }
 }
 
@@ -131,17 +128,20 @@ fn the_front_page_has_a_command_for_each_purpose() {
     let mut table = String::from(
         "| for | command | time | writes at least | rights |\n|---|---|---|---|---|\n",
     );
-    for (purpose, words, Cost { time, room, rights }) in [
-        ("a journal, a log", "quick", cost("quick")),
-        ("a database", "postgresql", cost("postgresql")),
-        ("kdb+, a column store", "column", cost("column")),
-        ("a file server, a NAS", "files", cost("files")),
-        ("a program of mine", "-- COMMAND", own("24 times its own")),
-        ("my fio jobs", "--fio JOBFILE", own("24 times their own")),
+    for (purpose, page, words, Cost { time, room, rights }) in [
+        ("a journal, a log", "questions/journal.md", "quick", cost("quick")),
+        ("a database", "questions/postgresql.md", "postgresql", cost("postgresql")),
+        ("kdb+, a column store", "questions/column-store.md", "column", cost("column")),
+        ("a file server, a NAS", "questions/small-files.md", "files", cost("files")),
+        ("a program of mine", "questions/own-program.md", "-- COMMAND", own("24 times its own")),
+        ("my fio jobs", "fio.md", "--fio JOBFILE", own("24 times their own")),
     ] {
         let time = time.split(", up to").next().unwrap_or_default();
-        writeln!(table, "| {purpose} | `./run {words}` | {time} | {room} | {rights} |")
-            .expect("a line");
+        writeln!(
+            table,
+            "| [{purpose}](docs/{page}) | `./run {words}` | {time} | {room} | {rights} |"
+        )
+        .expect("a line");
     }
     check_part("../README.md", "choices", &table);
 }

@@ -34,6 +34,9 @@ pub fn pages() -> Vec<String> {
 
 /// Writes the parts of a page, or compares them: those for which there is a text.
 pub fn put(page: &str, text_of: &mut dyn FnMut(&str) -> Option<String>) {
+    // Tests of one program write the same page.
+    static WRITES: Mutex<()> = Mutex::new(());
+    let _one = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
     // Tests run beside each other, and some write into one page.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
