@@ -91,9 +91,9 @@ impl Sizes {
         self.decayed(500)
     }
 
-    /// Of each lane that queries.
+    /// Of each lane that queries, where there are as many pairs of date and symbol.
     pub fn queries(&self) -> u64 {
-        self.decayed(20_000)
+        self.decayed(60_000)
     }
 
     pub fn large_replaced(&self) -> u64 {
