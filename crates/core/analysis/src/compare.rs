@@ -315,7 +315,7 @@ fn row(path: &[Place<'_>], metric: &Metric, rules: Rules, runs: &[Named<'_>]) ->
     let withheld = ranked.facts.heaviest(&(0..path.len()).collect::<Vec<_>>());
     let withheld = withheld.map(|(found, pair)| {
         let trials = pair.iter().flat_map(|at| member(path[*at]).trials.iter().copied());
-        gates::sentence(found, pair.map(|at| runs[at].name), &trials.collect::<Vec<_>>()).text
+        gates::sentence(found, &pair.map(|at| runs[at].name), &trials.collect::<Vec<_>>()).text
     });
     let mut labels: Vec<_> =
         path.iter().map(|place| member(*place).cell.candidate.label.clone()).collect();

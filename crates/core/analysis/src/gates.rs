@@ -240,13 +240,13 @@ impl Facts {
 }
 
 /// `other programs took the CPU (cc1plus 0.9, rustc 0.4) in 8 of 8 blocks of ext4 and xfs`.
-pub fn sentence((gate, count, blocks): Found, labels: [&str; 2], trials: &[&TrialRecord]) -> Flag {
+pub fn sentence((gate, count, blocks): Found, labels: &[&str], trials: &[&TrialRecord]) -> Flag {
     let why = match (gate.kind, crate::disturbed::others(trials)) {
         ("disturbed", (what, Some(who))) => format!("other programs {what} ({who})"),
         ("disturbed", (what, None)) => format!("other programs {what}"),
         _ => gate.why.into(),
     };
-    let text = format!("{why} in {count} of {blocks} blocks of {}", list(&labels));
+    let text = format!("{why} in {count} of {blocks} blocks of {}", list(labels));
     Flag { kind: gate.kind.into(), text }
 }
 

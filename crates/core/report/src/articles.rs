@@ -7,56 +7,92 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{
-    articles::{Answer, Article, Outcome, RunAnswer},
+    articles::{Answer, Article, Evidence, Known, Outcome, Source, answers, articles},
     wording::{blocks_text, percent_over_one},
 };
+use pickfs_record::RunRecord;
 
-use crate::document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list};
+use crate::document::{
+    Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list, markdown::markdown,
+};
 
 /// What a reader must know before believing any line.
 const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
-    pair bears it out. The claims on a workload share a part of the five per cent that all of a run may err, so few \
-    blocks decide little; one that the plan asked itself says so.";
+    pair bears it out. The run of the plan that was made for a claim answers it before any other. All claims that a run \
+    answers share a part of the five per cent that it may err, so few blocks decide little.";
 
-/// The six words with what they mean, in the order of their tables.
-const WORDS: [(&str, &str); 6] = [
-    ("seen here", "the interval of the ratio, or the value of every trial, bears the claim out"),
+/// The words of an outcome with what they mean, in the order of their tables.
+const WORDS: [(&str, &str); 7] = [
+    ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
     ("seen here, but smaller", "the same direction, by less than the claim says"),
     ("opposite here", "the interval lies on the other side"),
-    (
-        "no difference at this precision",
-        "the interval holds 1; the difference that would have been seen is named",
-    ),
+    ("no difference here", "the two differ by less than the margin that is named"),
+    ("shown, not decided", "a value that decides nothing: memory beside a disk, a maximum"),
     (
         "not decided",
-        "rows are there: too few blocks or slow episodes, trials too short for tails, a cold row that was warm",
+        "rows are there: too few blocks or slow episodes, or a fact withholds the answer",
     ),
-    (
-        "not testable here",
-        "why: no such workload, run, file system or level; memory beside a disk; a fact and no measurement",
-    ),
+    ("not testable here", "why: no such run, file system or level; a fact and no measurement"),
 ];
 
-/// The answers to the claims of these articles. `runs` are the names of the runs that were asked, with what they
-/// stand on.
-pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[String]) -> Document {
+/// The page of all articles' claims as these runs answer them, for docs.
+pub fn claims_markdown(sources: &[Source<'_>], known: &Known<'_>) -> String {
+    let all: Vec<&Article> = articles().iter().collect();
+    let runs: Vec<&RunRecord> = sources.iter().map(|source| source.run).collect();
+    let mut document = claims_document(&all, &answers(articles(), sources, known), &runs);
+    // The page has a heading of its own.
+    document.nodes.remove(0);
+    markdown(&document)
+}
+
+/// The answers to the claims of these articles, and the runs that were asked.
+pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRecord]) -> Document {
     let title = "What the articles said, what this machine says";
-    let mut nodes = vec![Node::Heading(1, title.into()), Node::Note(CAVEAT.into())];
+    let mut nodes = vec![Node::Heading(1, title.into()), Node::Paragraph(sum(answers).into())];
+    if articles.len() > 1 {
+        nodes.push(Node::Table(overview(articles, answers)));
+    }
+    nodes.push(Node::Note(CAVEAT.into()));
     let mut legend = Table::new([("answer", Kind::Word), ("meaning", Kind::Text)]);
     WORDS.into_iter().for_each(|(word, meaning)| legend.row([word, meaning]));
     nodes.push(closed("What the answers mean", vec![Node::Table(legend)]));
     match runs.is_empty() {
         true => nodes.push(Node::Paragraph("No run was asked yet.".into())),
         false => {
-            nodes.push(Node::Paragraph("Runs that were asked:".into()));
-            nodes.push(list(runs.iter().map(|run| with_conditions(run, answers))));
+            let lines = list(runs.iter().map(|run| run_text(run)));
+            nodes.push(closed("Runs that were asked", vec![lines]));
         }
-    }
-    if articles.len() > 1 {
-        nodes.push(Node::Table(overview(articles, answers)));
     }
     articles.iter().for_each(|article| nodes.extend(section(article, &of(article, answers))));
     Document { title: title.into(), nodes }
+}
+
+/// `12 of 185 claims are decided here: 9 seen here; 3 opposite here.`
+fn sum(answers: &[Answer]) -> String {
+    let all: Vec<&Answer> = answers.iter().collect();
+    let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
+    format!("{decided} of {} are decided here: {}.", claims_text(all.len()), by_word(&all))
+}
+
+fn by_word(answers: &[&Answer]) -> String {
+    let some = WORDS.iter().zip(counts(answers)).filter(|(_, count)| *count > 0);
+    some.map(|((word, _), count)| format!("{count} {word}")).collect::<Vec<_>>().join("; ")
+}
+
+fn run_text(run: &RunRecord) -> String {
+    let fact = |key: &str| run.environment.get(key).unwrap_or("not known").to_owned();
+    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let backing = run.trials.first().map_or_else(String::new, |trial| trial.backing.to_string());
+    let known = [
+        run.name.clone(),
+        format!("plan {}", run.plan.name),
+        format!("begun {}", run.started),
+        blocks_text(blocks),
+        backing,
+        format!("Linux {}", fact("kernel.release")),
+        fact("cpu.model"),
+    ];
+    known.join(", ")
 }
 
 /// The part of a run's page: the claims that it has rows for; nothing without any.
@@ -78,7 +114,7 @@ fn of<'a>(article: &Article, answers: &'a [Answer]) -> Vec<&'a Answer> {
 }
 
 /// How many answers have each word, in the order of [`WORDS`].
-fn counts(answers: &[&Answer]) -> [usize; 6] {
+fn counts(answers: &[&Answer]) -> [usize; 7] {
     WORDS.map(|(word, _)| answers.iter().filter(|answer| answer.outcome.words() == word).count())
 }
 
@@ -99,15 +135,17 @@ fn overview(articles: &[&Article], answers: &[Answer]) -> Table {
 fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     let (seen, rest): (Vec<&Answer>, Vec<&Answer>) =
         answers.iter().partition(|answer| !answer.runs.is_empty());
-    let some = WORDS.iter().zip(counts(answers)).filter(|(_, count)| *count > 0);
-    let said: Vec<String> = some.map(|((word, _), count)| format!("{count} {word}")).collect();
+    let said = format!("{}: {}", claims_text(answers.len()), by_word(answers));
     let mut nodes = vec![
         Node::Heading(2, format!("{}  {}", article.id, article.title).into()),
-        Node::Note(format!("{}. {}.", article.by, article.setting).into()),
-        Node::Paragraph(format!("{}: {}", claims_text(answers.len()), said.join("; ")).into()),
+        Node::Paragraph(said.into()),
+        closed(
+            "By whom, and how",
+            vec![Node::Note(format!("{}. {}.", article.by, article.setting).into())],
+        ),
     ];
     if !seen.is_empty() {
-        nodes.push(Node::Table(told(&seen, "this machine says")));
+        nodes.push(Node::Table(told(&seen, "here")));
     }
     if !rest.is_empty() {
         nodes.push(list(by_reason(&rest)));
@@ -115,20 +153,18 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     nodes
 }
 
-/// A run with the conditions that its name does not tell.
-fn with_conditions(run: &str, answers: &[Answer]) -> String {
-    let of = |known: &&RunAnswer| run.starts_with(&format!("{},", known.run));
-    let first = answers.iter().flat_map(|answer| &answer.runs).find(of);
-    let conditions = first.into_iter().flat_map(|run| &run.conditions);
-    let rest = conditions.filter(|known| !run.contains(*known)).map(|it| format!(", {it}"));
-    format!("{run}{}", rest.collect::<String>())
-}
-
-/// Claims that no run has rows for, gathered by the reason.
+/// Claims that no run has rows for, gathered by the reason and what would mend it.
 fn by_reason(answers: &[&Answer]) -> Vec<Text> {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for answer in answers {
-        by_reason.entry(outcome_text(&answer.outcome)).or_default().push(&answer.claim.id);
+        let words = answer.outcome.words();
+        let Outcome::NotTestable { reason } = &answer.outcome else { continue };
+        // Its plan was not run: what another run lacks is beside the matter.
+        let line = match answer.takes == format!("a run of {}", answer.claim.plan) {
+            true => format!("{words}: it would take {}", answer.takes),
+            false => format!("{words}: {reason}. It would take {}", answer.takes),
+        };
+        by_reason.entry(line).or_default().push(&answer.claim.id);
     }
     let text = |(reason, ids): (String, Vec<&str>)| {
         let ids = ids.into_iter().enumerate().map(|(index, id)| {
@@ -143,53 +179,60 @@ fn by_reason(answers: &[&Answer]) -> Vec<Text> {
 pub(crate) fn told(answers: &[&Answer], says: &str) -> Table {
     let kind = Kind::Text;
     let mut table =
-        Table::new([("the article said", kind), (says, kind), ("how it was seen", kind)]);
+        Table::new([("the article said", kind), (says, Kind::Word), ("how it was seen", kind)]);
     for answer in answers {
         let role = match answer.outcome {
             Outcome::Seen | Outcome::Weaker => Role::Winner,
             Outcome::Opposite => Role::Opposite,
             _ => Role::Equal,
         };
-        let mut how = details(answer);
-        how.extend(answer.first().map(|run| format!("({})", run.run)));
-        let how = Cell::from(how.join("\n"));
-        table.row([said(answer).into(), role.of(outcome_text(&answer.outcome)).into(), how]);
+        let how = Cell::from(details(answer).join("\n"));
+        table.row([said(answer).into(), role.of(answer.outcome.words()).into(), how]);
     }
     table
 }
 
 fn said(answer: &Answer) -> Text {
     let claim = &answer.claim;
-    let saw = if claim.saw.is_empty() { String::new() } else { format!(" It saw: {}.", claim.saw) };
-    Text::from(format!("{}{saw} (", claim.says)).and(Role::Code.of(&claim.id)).and(")")
+    let part = |begin: &str, text: &str| match text {
+        "" => String::new(),
+        text => format!(" {begin}: {text}."),
+    };
+    let parts = [part("It saw", &claim.saw), part("Asked", &claim.asks)].concat();
+    Text::from(format!("{}{parts} (", claim.says)).and(Role::Code.of(&claim.id)).and(")")
 }
 
-/// An outcome with what belongs to it: what could have been seen, what is missing.
-fn outcome_text(outcome: &Outcome) -> String {
-    let words = outcome.words();
-    match outcome {
-        Outcome::NoDifference { visible_ratio } => {
-            format!("{words}: they differ by {} at most", percent_over_one(*visible_ratio))
-        }
-        Outcome::NotDecided { blocks, why } => {
-            format!("{words} ({}): {why}", blocks_text(*blocks))
-        }
-        Outcome::NotTestable { reason } => format!("{words}: {reason}"),
-        Outcome::Seen | Outcome::Weaker | Outcome::Opposite => words.into(),
-    }
-}
+/// Pairs that a cell holds; the rest are counted.
+const PAIRS_SHOWN: usize = 3;
 
-/// What stands under an answer: each pair, what was missing, other runs that say another thing.
+/// What stands behind an answer, that which makes it first: pairs, why it is open, what was missing, other runs that
+/// say another thing, the run.
 fn details(answer: &Answer) -> Vec<String> {
     let Some(run) = answer.first() else { return Vec::new() };
+    let mut pairs: Vec<&Evidence> = run.evidence.iter().collect();
+    pairs.sort_by_key(|pair| pair.outcome != answer.outcome);
     let mut lines: Vec<String> =
-        run.evidence.iter().map(|evidence| evidence.text.clone()).collect();
+        pairs.iter().take(PAIRS_SHOWN).map(|evidence| evidence.text.clone()).collect();
+    if pairs.len() > PAIRS_SHOWN {
+        lines.push(format!("and {} more pairs", pairs.len() - PAIRS_SHOWN));
+    }
+    match &answer.outcome {
+        Outcome::NotDecided { why, .. } | Outcome::Shown { why } => lines.push(why.clone()),
+        Outcome::NoDifference { visible_ratio } => {
+            lines.push(format!("they differ by {} at most", percent_over_one(*visible_ratio)));
+        }
+        _ => {}
+    }
+    if !answer.takes.is_empty() {
+        lines.push(format!("it would take {}", answer.takes));
+    }
     if !run.without.is_empty() {
         lines.push(format!("not in this run: {}", run.without.join(", ")));
     }
     lines.extend(
         answer.dissent().map(|other| format!("{} says: {}", other.run, other.outcome.words())),
     );
+    lines.push(format!("({})", run.run));
     lines
 }
 

@@ -18,7 +18,7 @@ impl Question<'_> {
         let (found, pair) = self.gate()?;
         let [a, b] = pair.map(|index| self.members[index]);
         let trials: Vec<_> = a.trials.iter().chain(&b.trials).copied().collect();
-        Some(gates::sentence(found, [&a.label, &b.label], &trials))
+        Some(gates::sentence(found, &[&a.label, &b.label], &trials))
     }
 
     /// Doubts in which the rows differ, and those without whose trials the end would be another.

@@ -18,6 +18,8 @@ pub enum Outcome {
         /// The largest difference that the interval leaves possible, as a ratio above 1.
         visible_ratio: f64,
     },
+    /// A value is shown and decides nothing: memory beside a disk, a maximum.
+    Shown { why: String },
     /// There are rows, and they do not carry an answer yet.
     NotDecided { blocks: u32, why: String },
     /// These runs cannot tell.
@@ -35,13 +37,15 @@ impl Outcome {
             Outcome::Weaker => "seen here, but smaller",
             Outcome::Opposite => "opposite here",
             Outcome::NoDifference { .. } => "no difference here",
+            Outcome::Shown { .. } => "shown, not decided",
             Outcome::NotDecided { .. } => "not decided",
             Outcome::NotTestable { .. } => "not testable here",
         }
     }
 
     pub fn is_answer(&self) -> bool {
-        !matches!(self, Outcome::NotDecided { .. } | Outcome::NotTestable { .. })
+        use Outcome::{NotDecided, NotTestable, Shown};
+        !matches!(self, Shown { .. } | NotDecided { .. } | NotTestable { .. })
     }
 
     /// How much a pair weakens a claim that must hold in each: the largest wins.
@@ -50,9 +54,10 @@ impl Outcome {
             Outcome::NotTestable { .. } => 0,
             Outcome::Seen => 1,
             Outcome::Weaker => 2,
-            Outcome::NoDifference { .. } => 3,
-            Outcome::NotDecided { .. } => 4,
-            Outcome::Opposite => 5,
+            Outcome::Shown { .. } => 3,
+            Outcome::NoDifference { .. } => 4,
+            Outcome::NotDecided { .. } => 5,
+            Outcome::Opposite => 6,
         }
     }
 }
@@ -60,10 +65,11 @@ impl Outcome {
 /// What one pair of rows, or one row, says to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Evidence {
-    /// Title of the panel; empty where the run has one.
+    /// What the two share and other rows of the run do not; empty where there is nothing of it.
     pub panel: String,
+    /// What tells the subject's row from the object's: candidate, levels.
     pub subject: String,
-    /// Label of the object's row; empty where one row is enough.
+    /// The same of the object; empty where one row is enough.
     pub object: String,
     /// How many times faster the subject is.
     pub ratio: Option<f64>,
@@ -74,6 +80,9 @@ pub struct Evidence {
     pub is_planned: bool,
     pub outcome: Outcome,
     pub text: String,
+    /// What would decide it; empty where it is decided.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub takes: String,
 }
 
 /// What one run says to a claim.
@@ -93,10 +102,13 @@ pub struct RunAnswer {
 pub struct Answer {
     pub article: String,
     pub claim: Claim,
-    /// Of the run that carries most, see [`Answer::runs`].
+    /// Of the first run, see [`Answer::runs`].
     pub outcome: Outcome,
-    /// Runs with rows for the claim, the one that carries most first.
+    /// Runs with rows for the claim: those of its own plan first, then by what they stand on and how long they are,
+    /// never by what they say.
     pub runs: Vec<RunAnswer>,
+    /// What an answer would take; empty where there is one.
+    pub takes: String,
 }
 
 impl Answer {

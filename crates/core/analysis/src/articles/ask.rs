@@ -6,6 +6,7 @@ use super::{
     Answer, Article, Claim, Measure, Outcome, RunAnswer, beside,
     pairs::{self, Miss},
     placed::{Desk, Placed, Source},
+    takes,
 };
 use crate::objective::FeatureAnswers;
 
@@ -43,24 +44,29 @@ fn no_features() -> Outcome {
 }
 
 fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> Answer {
-    let (outcome, runs) = match &claim.measure {
+    let (outcome, runs, miss) = match &claim.measure {
         Measure::Advice => {
             let reason = "a recommendation on method: no measurement answers it";
-            (Outcome::not_testable(reason), Vec::new())
+            (Outcome::not_testable(reason), Vec::new(), None)
         }
-        Measure::Fact(name) => (beside::fact(claim, name, known.origins), Vec::new()),
+        Measure::Fact(name) => (beside::fact(claim, name, known.origins), Vec::new(), None),
         Measure::Feature(key) => {
             let run = known.features.map(|features| beside::feature(claim, key, features));
             let outcome = run.as_ref().map_or_else(no_features, |run| run.outcome.clone());
-            (outcome, run.into_iter().collect())
+            (outcome, run.into_iter().collect(), None)
         }
         _ => of_runs(claim, desks, known),
     };
-    Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs }
+    let is_own = |desk: &Desk<'_>| claim.plan.is_empty() || desk.run.plan.name == claim.plan;
+    let miss = miss.as_ref().filter(|_| desks.iter().any(is_own));
+    let takes = takes::answer(claim, &outcome, &runs, miss);
+    Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs, takes }
 }
 
-fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> (Outcome, Vec<RunAnswer>) {
-    let mut runs: Vec<(RunAnswer, Strength)> = Vec::new();
+type OfRuns = (Outcome, Vec<RunAnswer>, Option<Miss>);
+
+fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
+    let mut runs: Vec<(RunAnswer, Strength<'_>)> = Vec::new();
     let mut miss: Option<Miss> = None;
     for desk in desks {
         let rows = Placed::all(desk, &claim.workload);
@@ -69,7 +75,7 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> (Outcome, Ve
         }
         match pairs::run_answer(claim, desk, &rows) {
             Ok(answer) => {
-                let strength = strength(&answer, rows[0].row.backing);
+                let strength = strength(claim, &answer, desk.run, rows[0].row.backing);
                 runs.push((answer, strength));
             }
             Err(other) if miss.as_ref().is_none_or(|known| known.step < other.step) => {
@@ -80,19 +86,24 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> (Outcome, Ve
     }
     runs.sort_by_key(|(_, strength)| Reverse(*strength));
     let runs: Vec<RunAnswer> = runs.into_iter().map(|(run, _)| run).collect();
-    let outcome = match (runs.first(), miss) {
+    let outcome = match (runs.first(), &miss) {
         (Some(run), _) => run.outcome.clone(),
-        (None, Some(miss)) => Outcome::NotTestable { reason: miss.reason },
-        (None, None) => Outcome::NotTestable { reason: without_run(claim, known) },
+        (None, Some(miss)) => Outcome::not_testable(&miss.reason),
+        (None, None) => Outcome::not_testable(without_run(claim, known)),
     };
-    (outcome, runs)
+    (outcome, runs, miss)
 }
 
-/// A decided run before an open one, a disk before a loop image, a planned comparison before
-/// another, then the number of blocks.
-type Strength = (bool, u8, bool, u32);
+/// The claim's own plan before another, a disk before a loop image, a planned comparison before another, then the
+/// number of blocks and the later start. What a run says is no part of it: else the friendliest of many would answer.
+type Strength<'a> = (bool, u8, bool, u32, &'a str);
 
-fn strength(answer: &RunAnswer, backing: BackingKind) -> Strength {
+fn strength<'a>(
+    claim: &Claim,
+    answer: &RunAnswer,
+    run: &'a RunRecord,
+    backing: BackingKind,
+) -> Strength<'a> {
     let ground = match backing {
         BackingKind::Disk => 2,
         BackingKind::LoopImage | BackingKind::GuestImage => 1,
@@ -100,7 +111,8 @@ fn strength(answer: &RunAnswer, backing: BackingKind) -> Strength {
     };
     let is_planned = answer.evidence.iter().any(|evidence| evidence.is_planned);
     let blocks = answer.evidence.iter().map(|evidence| evidence.blocks).min().unwrap_or(0);
-    (answer.outcome.is_answer(), ground, is_planned, blocks)
+    let is_own = !claim.plan.is_empty() && claim.plan == run.plan.name;
+    (is_own, ground, is_planned, blocks, &run.started)
 }
 
 fn without_run(claim: &Claim, known: &Known<'_>) -> String {

@@ -56,6 +56,7 @@ fn of_file_system(
         blocks: 0,
         is_planned: false,
         outcome,
+        takes: String::new(),
         text: format!("{fs}: {key} {}{words}", given.verdict),
     })
 }

@@ -34,6 +34,15 @@ pub struct Claim {
     /// The workload whose rows answer it; empty where no workload does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workload: String,
+    /// The plan that was made for it: its runs are asked before any other.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub plan: String,
+    /// What is asked in place of what the article said, where that cannot be decided.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub asks: String,
+    /// What an answer would take, where no run of that plan gives one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub takes: String,
     #[serde(default, skip_serializing_if = "Scope::is_empty")]
     pub at: Scope,
     /// Facts of run, machine and mount that must hold; without them the run cannot answer.
@@ -49,6 +58,14 @@ pub struct Claim {
     /// As [`Article::table`], for the article's own claims.
     #[serde(skip)]
     pub table: String,
+}
+
+impl Claim {
+    /// Its answer may be wrong by chance, so it has a part of a run's error.
+    pub fn spends_error(&self) -> bool {
+        let is_cause = matches!(self.measure, Measure::Cause { .. });
+        is_cause || self.relation.compares() || self.relation.is_bound()
+    }
 }
 
 /// What a claim is.

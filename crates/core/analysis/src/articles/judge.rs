@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use pickfs_record::{Metric, finding::Claim};
 
 use super::{
@@ -5,57 +7,98 @@ use super::{
     placed::{Desk, Placed},
 };
 use crate::{
-    answers::Ranked,
-    decide::Rules,
+    answers::{Place, Ranked},
+    decide::{Decision, Rules, decide},
     gates::{self, Facts},
     panels::Disturbed,
+    phases::scale::blocks_apart,
     wording::{interval_text, times},
 };
 
-/// How many times faster the one row of a pair is than the other, by the one decision.
-#[derive(Debug, Clone, PartialEq)]
+/// How many times faster the one row of a pair is than the other, or a row than a bound, by the one decision.
+#[derive(Debug, Clone)]
 pub(super) struct Ratio {
     /// Infinite where the other failed.
     pub(super) value: f64,
     pub(super) interval: Option<(f64, f64)>,
     pub(super) blocks: u32,
     pub(super) claim: Claim,
-    /// The fact that withholds the verdict.
-    pub(super) gate: Option<String>,
+    decision: Option<Decision>,
+    pub(super) gate: Option<Withheld>,
 }
 
-/// By the geometric mean of these metrics; nothing where the two share no block.
+impl Ratio {
+    /// About how many blocks more would decide it, where that can be told.
+    pub(super) fn more_blocks(&self) -> Option<u32> {
+        self.decision.as_ref()?.more_blocks()
+    }
+}
+
+/// The fact that withholds a verdict, and what mends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Withheld {
+    pub(super) why: String,
+    pub(super) mend: &'static str,
+}
+
+/// The first beside the second; nothing where they share no block.
+fn first_beside_second(decision: Decision, gate: Option<Withheld>) -> Option<Ratio> {
+    let duel = decision.duel(1, 0);
+    (duel.blocks > 0).then(|| Ratio {
+        value: duel.ratio,
+        interval: duel.closed(),
+        blocks: duel.blocks,
+        claim: decision.claim(1, 0),
+        decision: Some(decision),
+        gate,
+    })
+}
+
+/// By the geometric mean of these metrics.
 pub(super) fn ratio(
     desk: &Desk<'_>,
     two: [&Placed<'_>; 2],
     metrics: &[&Metric],
     rules: Rules,
 ) -> Option<Ratio> {
-    let labels = two.map(|row| row.row.label.as_str());
-    let (group, members) = desk.pair(two[0].panel, labels)?;
-    let of = |metric| Ranked::new(group, &members, metric, Disturbed::Kept, rules.margin);
+    let places = places(desk, two)?;
+    let [one, other] = places.map(|(group, index)| &group.members[index]);
+    let of = |metric| {
+        let mut ranked = Ranked::of(&places, metric, Disturbed::Kept, rules.margin);
+        let apart: Vec<u32> = blocks_apart(one, other).collect();
+        ranked.columns[1].retain(|block, _| !apart.contains(block));
+        ranked
+    };
     let ranked = Ranked::mean(metrics.iter().map(|metric| (1.0, of(metric))).collect())?;
-    let decision = ranked.decision(rules);
-    let duel = decision.duel(1, 0);
     let gate = metrics.iter().find_map(|metric| gate(desk, two, metric));
-    (duel.blocks > 0).then(|| Ratio {
-        value: duel.ratio,
-        interval: duel.closed(),
-        blocks: duel.blocks,
-        claim: decision.claim(1, 0),
-        gate,
-    })
+    first_beside_second(ranked.decision(rules), gate)
 }
 
-/// The fact that withholds a verdict between two rows.
-pub(super) fn gate(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> Option<String> {
-    let labels = two.map(|row| row.row.label.as_str());
-    let (group, members) = desk.pair(two[0].panel, labels)?;
-    let rows = members.map(|index| &group.members[index]);
+/// What a row has in each block, lower is better, beside a bound.
+pub(super) fn beside_bound(
+    values: &BTreeMap<u32, f64>,
+    bound: f64,
+    rules: Rules,
+    gate: Option<Withheld>,
+) -> Option<Ratio> {
+    let blocks: Vec<_> = values.values().map(|value| vec![Some(*value), Some(bound)]).collect();
+    // A bound is passed or not: there is no margin in which it is equal.
+    let decided = || decide(&blocks, Rules { margin: 0.0, ..rules });
+    (!blocks.is_empty()).then(decided).and_then(|decision| first_beside_second(decision, gate))
+}
+
+fn places<'s>(desk: &'s Desk<'_>, two: [&Placed<'_>; 2]) -> Option<[Place<'s>; 2]> {
+    Some([desk.place(&two[0].row.cell)?, desk.place(&two[1].row.cell)?])
+}
+
+pub(super) fn gate(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> Option<Withheld> {
+    let rows = places(desk, two)?.map(|(group, index)| &group.members[index]);
     let trials = rows.map(|row| (row.cell, row.chosen(Disturbed::Kept)));
     let found = Facts::of(&trials, metric).gate(0, 1)?;
+    let mut labels = two.map(|row| row.row.label.as_str()).to_vec();
+    labels.dedup();
     let all: Vec<_> = trials.into_iter().flat_map(|(_, trials)| trials).collect();
-    Some(gates::sentence(found, labels, &all).text)
+    Some(Withheld { why: gates::sentence(found, &labels, &all).text, mend: found.0.mend })
 }
 
 pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
@@ -63,7 +106,7 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
     let is_speed = matches!(relation, Faster | Slower | AtLeast(_) | Within(_));
     let open = |why: String| Outcome::NotDecided { blocks: ratio.blocks, why };
     if let Some(gate) = ratio.gate.as_ref().filter(|_| is_speed) {
-        return Some(open(gate.clone()));
+        return Some(open(gate.why.clone()));
     }
     let Some((low, high)) = ratio.interval.filter(|_| is_speed) else {
         return is_speed.then(|| open("too few blocks for an interval".into()));
@@ -114,9 +157,9 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
         }
         _ => {
             let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
-            let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.clone());
+            let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.as_ref());
             let why = || format!("{} blocks do not tell {} rows apart", blocks, rows.len());
-            Outcome::NotDecided { blocks, why: gate.unwrap_or_else(why) }
+            Outcome::NotDecided { blocks, why: gate.map_or_else(why, |gate| gate.why.clone()) }
         }
     };
     Some((outcome, rows_text(rows, &faster, &slower)))
@@ -149,7 +192,8 @@ mod tests {
             _ => Claim::Open,
         };
         let interval = Some((low, high));
-        Ratio { value: (low * high).sqrt(), interval, blocks: 8, claim, gate: None }
+        let value = (low * high).sqrt();
+        Ratio { value, interval, blocks: 8, claim, decision: None, gate: None }
     }
 
     fn said(relation: Relation, low: f64, high: f64) -> &'static str {
@@ -179,7 +223,8 @@ mod tests {
         let few = Ratio { blocks: 4, interval: None, ..ratio(2.0, 3.0) };
         let outcome = of_ratio(Relation::Faster, &few).expect("a relation of speeds");
         assert!(matches!(outcome, Outcome::NotDecided { blocks: 4, .. }));
-        let warm = Ratio { gate: Some("it was warm".into()), ..ratio(2.0, 3.0) };
+        let gate = Some(Withheld { why: "it was warm".into(), mend: "cool it" });
+        let warm = Ratio { gate, ..ratio(2.0, 3.0) };
         let outcome = of_ratio(Relation::Faster, &warm).expect("speeds");
         assert_eq!(outcome, Outcome::NotDecided { blocks: 8, why: "it was warm".into() });
         assert_eq!(of_rows(Relation::Dominates(0), &[("a", warm)]).expect("rows").0, outcome);

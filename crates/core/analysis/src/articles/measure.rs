@@ -6,6 +6,7 @@
 //! | `table high impact`, `table cold`, `table suite write` | geometric mean over the rows of a table |
 //! | `phases cold: sequential read` | each phase of that heat whose name holds the words |
 //! | `count reads_mixed` | a counted fact of the row |
+//! | `cause jbd2 of append` | the part of the slow time of an operation that causes or holders with this word have, in an explained run |
 //! | `feature reflink` | an answer of the table of features |
 //! | `fact snapshots` | a statement on the file system, with its source |
 //! | `unkept standard deviation` | something that findings do not compare |
@@ -32,6 +33,12 @@ pub enum Measure {
     Phases(Rows),
     /// A counted fact.
     Count(String),
+    /// A part of the ledger of an explained run.
+    Cause {
+        /// Within the name of a cause or of its holder.
+        word: String,
+        op: String,
+    },
     /// An answer of the table of features.
     Feature(String),
     /// A statement on the file system.
@@ -63,6 +70,8 @@ pub enum MeasureError {
         "measure `{text}` not understood; write `table high impact`, `table cold`, `phases cold: WORDS`"
     )]
     Rows { text: String },
+    #[error("measure `{text}` not understood; write `cause WORD of OPERATION`")]
+    Cause { text: String },
 }
 
 impl FromStr for Measure {
@@ -81,6 +90,12 @@ impl FromStr for Measure {
                 Measure::Phases(phase_rows(asked).ok_or(MeasureError::Rows { text: text.into() })?)
             }
             "count" => Measure::Count(named()),
+            "cause" => {
+                let parts = rest.split_once(" of ").filter(|(word, _)| !word.trim().is_empty());
+                let wrong = || MeasureError::Cause { text: text.into() };
+                let (word, op) = parts.ok_or_else(wrong)?;
+                Measure::Cause { word: word.trim().into(), op: op.trim().into() }
+            }
             "feature" => Measure::Feature(named()),
             "fact" => Measure::Fact(named()),
             "unkept" => Measure::Unkept(named()),
@@ -132,6 +147,7 @@ impl fmt::Display for Measure {
             Measure::Phases(Rows::HighImpact) => f.write_str("phases high impact"),
             Measure::Phases(rows) => write!(f, "phases {rows}"),
             Measure::Count(name) => write!(f, "count {name}"),
+            Measure::Cause { word, op } => write!(f, "cause {word} of {op}"),
             Measure::Feature(key) => write!(f, "feature {key}"),
             Measure::Fact(name) => write!(f, "fact {name}"),
             Measure::Unkept(what) => write!(f, "unkept {what}"),
@@ -190,6 +206,7 @@ mod tests {
             "phases cold: sequential read",
             "phases : replace random",
             "count reads_mixed",
+            "cause jbd2 of append",
             "feature reflink",
             "fact snapshots",
             "unkept standard deviation of append",
@@ -214,5 +231,6 @@ mod tests {
         assert!(error("table warm").contains("table cold"));
         assert!(error("phases warm: x").contains("phases cold: WORDS"));
         assert!(error("append").contains("ends in no statistic"));
+        assert!(error("cause jbd2").contains("cause WORD of OPERATION"));
     }
 }

@@ -1,15 +1,15 @@
-use pickfs_record::{Metric, Scope, finding::Panel};
+use pickfs_record::{Metric, Scope};
 
 use super::{
-    Claim, Evidence, Measure, Outcome, RunAnswer,
+    Claim, Evidence, Measure, Outcome, RunAnswer, apart,
     judge::{self, Ratio},
     placed::{Desk, Placed},
-    several, value,
+    several, takes, value,
 };
 use crate::{
     budget,
     decide::Rules,
-    wording::{blocks_text, interval_text, percent_over_one, times},
+    wording::{blocks_text, interval_text, percent_over_one, times, unique},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,10 +17,12 @@ pub(super) struct Miss {
     /// How far the search came: the larger, the nearer it was.
     pub(super) step: u8,
     pub(super) reason: String,
+    /// What a run would need beside what this one has; empty where only another try tells.
+    pub(super) wants: String,
 }
 
 pub(super) fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
-    Err(Miss { step, reason: reason.into() })
+    Err(Miss { step, reason: reason.into(), wants: String::new() })
 }
 
 pub(super) fn run_answer(
@@ -33,7 +35,7 @@ pub(super) fn run_answer(
     }
     let subjects = fitting(claim, desk, rows, &claim.subject)?;
     let evidence = match claim.relation.compares() {
-        false => alone(claim, &subjects)?,
+        false => alone(claim, desk, &subjects)?,
         true => {
             let objects = fitting(claim, desk, rows, &claim.object)?;
             together(claim, desk, &subjects, &objects)?
@@ -72,17 +74,20 @@ fn fitting<'a>(
 ) -> Result<Vec<Placed<'a>>, Miss> {
     let named: Vec<_> = rows.iter().filter(|row| row.is(selector)).collect();
     if named.is_empty() {
-        return miss(1, absent(desk, selector));
+        let wants = asked(selector);
+        return Err(Miss { step: 1, reason: absent(desk, selector), wants });
     }
     let placed: Vec<_> = named.iter().filter(|row| row.is(&claim.at)).collect();
     let Some(first) = placed.first() else {
         let (name, condition, found) = named[0].unfit(&claim.at, Some("0")).expect("no row fits");
         let found = found.map_or("not set".into(), |found| format!("here {found}"));
-        return miss(2, format!("no row with {} ({found})", condition.of(name)));
+        let wants = condition.of(name);
+        return Err(Miss { step: 2, reason: format!("no row with {wants} ({found})"), wants });
     };
     if let Some((name, condition, found)) = first.unfit(&claim.needs, None) {
         let found = found.unwrap_or("not known".into());
-        return miss(3, format!("needs {}, here {found}", condition.of(name)));
+        let wants = condition.of(name);
+        return Err(Miss { step: 3, reason: format!("needs {wants}, here {found}"), wants });
     }
     Ok(placed
         .into_iter()
@@ -91,32 +96,40 @@ fn fitting<'a>(
         .collect())
 }
 
-fn absent(desk: &Desk<'_>, selector: &Scope) -> String {
+/// `f2fs or zfs with lanes>=16`.
+fn asked(selector: &Scope) -> String {
     let fs = selector.get("fs").map(|condition| condition.words().join(" or "));
     let others = selector.iter().filter(|(name, _)| *name != "fs");
     let others: Vec<String> = others.map(|(name, condition)| condition.of(name)).collect();
-    let words: Vec<String> = fs.into_iter().chain(others).collect();
+    fs.into_iter().chain(others).collect::<Vec<_>>().join(" with ")
+}
+
+fn absent(desk: &Desk<'_>, selector: &Scope) -> String {
     let is_it = |fs: &str| selector.get("fs").is_some_and(|condition| condition.holds(fs));
     let skipped = desk.run.skipped.iter().find(|skipped| is_it(&skipped.cell.candidate.fs));
     let why = skipped.map_or(String::new(), |skipped| format!(" ({})", skipped.reason));
-    format!("no row of {}{why}", words.join(" with "))
+    format!("no row of {}{why}", asked(selector))
 }
 
 fn without(claim: &Claim, rows: &[Placed<'_>]) -> Vec<String> {
-    let named = claim.object.get("fs").map_or(&[] as &[String], |condition| condition.words());
-    let is_there = |fs: &&String| rows.iter().any(|row| row.property("fs").as_ref() == Some(fs));
-    named.iter().filter(|fs| !is_there(fs)).cloned().collect()
+    let of = |scope: &Scope| scope.get("fs").map_or(Vec::new(), |of| of.words().to_vec());
+    let named = [of(&claim.subject), of(&claim.object)].concat();
+    let is_there = |fs: &String| rows.iter().any(|row| row.property("fs").as_ref() == Some(fs));
+    unique(named.into_iter().filter(|fs| !is_there(fs)))
 }
 
 fn conditions(placed: &Placed<'_>) -> Vec<String> {
-    let kernel = placed.property("kernel").map(|kernel| format!("Linux {kernel}"));
+    let kernel = placed.property("guest.kernel").or_else(|| placed.property("kernel"));
+    let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
     let device = ["device.model", "device.link"].into_iter().find_map(|key| placed.property(key));
     std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel).collect()
 }
 
-fn alone(claim: &Claim, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {
+fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {
+    let rules = budget::claim(&desk.run.plan, claim);
+    let rules = Rules { alpha: rules.alpha / subjects.len().max(1) as f64, ..rules };
     let evidence = |placed: &Placed<'_>| {
-        let (outcome, text) = value::of_row(&claim.measure, claim.relation, placed)?;
+        let (outcome, text, takes) = value::of_row(claim, desk, placed, rules)?;
         let label = &placed.row.label;
         Some(Evidence {
             panel: placed.panel.title.clone(),
@@ -126,91 +139,119 @@ fn alone(claim: &Claim, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> 
             interval: None,
             blocks: placed.row.trials,
             is_planned: false,
-            text: format!("{label}{}: {text}", place(placed.panel)),
+            text: format!("{label}{}: {text}", place(&placed.panel.title)),
+            takes,
             outcome,
         })
     };
     let found: Vec<_> = subjects.iter().filter_map(evidence).collect();
-    match found.is_empty() {
-        true => miss(4, format!("{} was not measured", claim.measure)),
-        false => Ok(found),
+    match (found.is_empty(), &claim.measure) {
+        (false, _) => Ok(found),
+        (_, Measure::Cause { op, .. }) => {
+            let wants = "--explain".into();
+            let reason = format!("the slow {op}s of no trial were explained");
+            Err(Miss { step: 4, reason, wants })
+        }
+        _ => miss(4, format!("{} was not measured", claim.measure)),
     }
 }
 
-pub(super) fn place(panel: &Panel) -> String {
-    if panel.title.is_empty() { String::new() } else { format!(" ({})", panel.title) }
+pub(super) fn place(shared: &str) -> String {
+    if shared.is_empty() { String::new() } else { format!(" ({shared})") }
 }
 
+/// Each subject beside each object that differs from it in what the claim names and in nothing else.
 fn together(
     claim: &Claim,
     desk: &Desk<'_>,
     subjects: &[Placed<'_>],
     objects: &[Placed<'_>],
 ) -> Result<Vec<Evidence>, Miss> {
-    let mut found = Vec::new();
-    let mut nearest = Miss { step: 5, reason: "the two stand in no table together".into() };
-    let is_object = |subject: &Placed<'_>, object: &Placed<'_>| {
-        std::ptr::eq(object.panel, subject.panel) && object.row.cell != subject.row.cell
-    };
     let of = |subject| objects.iter().map(move |object| [subject, object]);
-    let pairs = subjects.iter().flat_map(of).filter(|[one, other]| is_object(one, other));
-    let pairs: Vec<[&Placed<'_>; 2]> = pairs.collect();
-    let rules = budget::claim(&desk.run.plan);
-    let rules = Rules { alpha: rules.alpha / pairs.len().max(1) as f64, ..rules };
+    let both = subjects.iter().flat_map(of).filter(|[one, other]| one.row.cell != other.row.cell);
+    let (mut pairs, mut nearest): (Vec<[&Placed<'_>; 2]>, _) = (Vec::new(), None::<Miss>);
+    let mut keep = |found: Miss| match &nearest {
+        Some(known) if known.step >= found.step => {}
+        _ => nearest = Some(found),
+    };
+    for two in both {
+        match apart::unlike(claim, desk, two) {
+            Ok(()) => pairs.push(two),
+            Err(miss) => keep(miss),
+        }
+    }
+    let judged = pairs.iter().filter(|two| apart::only_shown(claim, **two).is_none()).count();
+    let rules = budget::claim(&desk.run.plan, claim);
+    let rules = Rules { alpha: rules.alpha / judged.max(1) as f64, ..rules };
+    let mut found = Vec::new();
     for two in pairs {
         match pair(claim, desk, two, rules) {
             Ok(evidence) => found.push(evidence),
-            Err(miss) if miss.step > nearest.step => nearest = miss,
-            Err(_) => {}
+            Err(miss) => keep(miss),
         }
     }
-    if found.is_empty() { Err(nearest) } else { Ok(found) }
+    let none = || Miss { step: 5, reason: "no two rows to compare".into(), wants: String::new() };
+    if found.is_empty() { Err(nearest.unwrap_or_else(none)) } else { Ok(found) }
 }
 
 fn pair(
     claim: &Claim,
     desk: &Desk<'_>,
-    [subject, object]: [&Placed<'_>; 2],
+    two: [&Placed<'_>; 2],
     rules: Rules,
 ) -> Result<Evidence, Miss> {
-    if subject.row.backing != object.row.backing {
-        let (one, other) = (subject.row.backing, object.row.backing);
-        return miss(6, format!("rows on {one} and on {other} are not compared"));
-    }
-    if let Some(row) = [subject, object].into_iter().find(|row| row.row.trials == 0) {
+    if let Some(row) = two.into_iter().find(|row| row.row.trials == 0) {
         return miss(8, format!("{} has no result: {}", row.row.label, reason(row)));
     }
     match &claim.measure {
-        Measure::Number(metric) if !metric.statistic.is_ranked() => {
-            miss(9, "the largest and the smallest of n operations are shown and never ranked")
-        }
-        Measure::Number(metric) => of_metric(claim, desk, metric, [subject, object], rules),
-        Measure::Table(rows) => several::mean(claim, desk, rows, [subject, object], rules),
-        Measure::Phases(rows) => several::each(claim, desk, rows, [subject, object], rules),
+        Measure::Number(metric) => match apart::only_shown(claim, two) {
+            Some(why) => shown(desk, metric, two, why, rules),
+            None => of_metric(claim, desk, metric, two, rules),
+        },
+        Measure::Table(rows) => several::mean(claim, desk, rows, two, rules),
+        Measure::Phases(rows) => several::each(claim, desk, rows, two, rules),
         other => miss(9, format!("{other} is not compared between rows")),
     }
+}
+
+/// A ratio that decides nothing, so it has no interval.
+fn shown(
+    desk: &Desk<'_>,
+    metric: &Metric,
+    two: [&Placed<'_>; 2],
+    why: &str,
+    rules: Rules,
+) -> Result<Evidence, Miss> {
+    let Some(mut found) = judge::ratio(desk, two, &[metric], rules) else {
+        return miss(6, format!("{metric} was not measured"));
+    };
+    found.interval = None;
+    let outcome = Outcome::Shown { why: why.into() };
+    Ok(evidence(&metric.to_string(), found, outcome, two, false))
 }
 
 fn of_metric(
     claim: &Claim,
     desk: &Desk<'_>,
     metric: &Metric,
-    [subject, object]: [&Placed<'_>; 2],
+    two: [&Placed<'_>; 2],
     rules: Rules,
 ) -> Result<Evidence, Miss> {
-    let planned = planned(desk, metric, [subject, object]);
+    let planned = planned(desk, metric, two);
     let rules = planned.map_or(rules, |alpha| Rules { alpha, ..rules });
-    let Some(found) = judge::ratio(desk, [subject, object], &[metric], rules) else {
+    let Some(found) = judge::ratio(desk, two, &[metric], rules) else {
         return miss(6, format!("{metric} was not measured"));
     };
+    let [subject, object] = two;
     let outcome = match subject.doubt(metric).or_else(|| object.doubt(metric)) {
         Some(why) => Some(Outcome::NotDecided { blocks: found.blocks, why }),
         None => judge::of_ratio(claim.relation, &found),
     };
     match outcome {
         Some(outcome) => {
+            let takes = takes::pair(claim, desk, &found, &outcome);
             let name = metric.to_string();
-            Ok(evidence(&name, found, outcome, [subject, object], planned.is_some()))
+            Ok(Evidence { takes, ..evidence(&name, found, outcome, two, planned.is_some()) })
         }
         None => miss(9, format!("`{}` says nothing of {metric}", claim.relation)),
     }
@@ -218,6 +259,9 @@ fn of_metric(
 
 /// What each pair of an answer that the plan named may err, where it holds both: its error is spent already.
 fn planned(desk: &Desk<'_>, metric: &Metric, two: [&Placed<'_>; 2]) -> Option<f64> {
+    if !std::ptr::eq(two[0].panel, two[1].panel) {
+        return None;
+    }
     let view = two[0].operations(metric).map(|operations| operations.view);
     let answer = desk.findings.answers.iter().find(|answer| {
         let own = &answer.metric;
@@ -240,22 +284,23 @@ pub(super) fn evidence(
     name: &str,
     found: Ratio,
     outcome: Outcome,
-    [subject, object]: [&Placed<'_>; 2],
+    two: [&Placed<'_>; 2],
     is_planned: bool,
 ) -> Evidence {
-    let (one, other) = (&subject.row.label, &object.row.label);
-    let said = ratio_text(one, other, &found, &outcome);
+    let (panel, [subject, object]) = apart::words(two);
+    let said = ratio_text(&subject, &object, &found, &outcome);
     let planned = if is_planned { ", planned" } else { "" };
     let blocks = blocks_text(found.blocks);
     Evidence {
-        text: format!("{name}{}: {said}; {blocks}{planned}", place(subject.panel)),
-        panel: subject.panel.title.clone(),
-        subject: one.into(),
-        object: other.into(),
+        text: format!("{name}{}: {said}; {blocks}{planned}", place(&panel)),
+        panel,
+        subject,
+        object,
         ratio: Some(found.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0),
         interval: found.interval,
         blocks: found.blocks,
         is_planned,
+        takes: String::new(),
         outcome,
     }
 }

@@ -1,11 +1,12 @@
 use pickfs_record::{
-    Cell, Condition, Findings, Metric, Outcome, RunRecord, Scope, TrialRecord,
+    Cell, CellId, Condition, Findings, Metric, Outcome, RunRecord, Scope, TrialRecord,
     finding::{OpSummary, Panel, PhaseCell, Row},
     plan::{Statistic, View},
 };
 use serde_json::Value;
 
 use crate::{
+    answers::Place,
     panels::{Group, groups, property},
     wording::quantile_name,
 };
@@ -28,15 +29,11 @@ impl<'a> Desk<'a> {
         Desk { run: source.run, findings: source.findings, groups: groups(source.run) }
     }
 
-    /// The rows of a panel with the places of these two.
-    pub(super) fn pair(
-        &self,
-        panel: &Panel,
-        labels: [&str; 2],
-    ) -> Option<(&Group<'a>, [usize; 2])> {
-        let group = self.groups.iter().find(|group| group.levels == panel.levels)?;
-        let at = |label| group.members.iter().position(|member| member.label == label);
-        Some((group, [at(labels[0])?, at(labels[1])?]))
+    pub(super) fn place(&self, cell: &CellId) -> Option<Place<'_>> {
+        self.groups.iter().find_map(|group| {
+            let at = group.members.iter().position(|member| member.cell.id == *cell)?;
+            Some((group, at))
+        })
     }
 }
 
@@ -45,7 +42,7 @@ pub(super) struct Placed<'a> {
     pub(super) run: &'a RunRecord,
     pub(super) panel: &'a Panel,
     pub(super) row: &'a Row,
-    cell: &'a Cell,
+    pub(super) cell: &'a Cell,
 }
 
 impl<'a> Placed<'a> {
@@ -155,10 +152,6 @@ impl<'a> Placed<'a> {
             )),
             None => Some(format!("{} has no {}", self.row.label, metric.op)),
         }
-    }
-
-    pub(super) fn covers_periods(&self) -> bool {
-        self.row.doubts.iter().all(|(kind, _)| kind != "period-not-covered")
     }
 }
 

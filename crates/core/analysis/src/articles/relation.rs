@@ -7,9 +7,9 @@
 //! | `about equal`, `within 1.3` | the interval lies between 1/1.1 (1/1.3) and 1.1 (1.3) |
 //! | `dominates`, `dominates but 1` | over several rows: faster in some, slower in none (in that many at most) |
 //! | `mixed` | over several rows: faster in some and slower in others, or no row differs |
-//! | `under 20us`, `over 1ms` | a value stays under, or gets over it |
+//! | `under 20us`, `over 1ms` | the interval of a value lies under it, or over it |
 //! | `reaches 100000` | a rate is that many a second or more |
-//! | `none`, `some` | a count is zero, or not |
+//! | `none`, `some` | a count is zero, or not; a cause has its part of the slow time |
 //! | `yes`, `no` | a feature is there, or not |
 //! | `fails`, `works` | a phase never came to its end, or always did |
 //! | `advised` | nothing to compare |
@@ -89,6 +89,11 @@ impl Relation {
     pub fn compares(self) -> bool {
         use Relation::{AtLeast, Dominates, Faster, Mixed, Slower, Within};
         matches!(self, Faster | Slower | AtLeast(_) | Within(_) | Dominates(_) | Mixed)
+    }
+
+    /// A value beside a bound, and not beside another row.
+    pub fn is_bound(self) -> bool {
+        matches!(self, Relation::Under(_) | Relation::Over(_) | Relation::Reaches(_))
     }
 }
 

@@ -1,10 +1,15 @@
-use pickfs_record::{Metric, finding::PhaseRow};
+use pickfs_record::{
+    Metric,
+    finding::{Claim as Claimed, PhaseRow},
+};
 
 use super::{
-    Claim, Evidence, Outcome, judge,
+    Claim, Evidence, Outcome, apart,
+    judge::{self, Withheld},
     measure::Rows,
     pairs::{Miss, evidence, miss, place},
     placed::{Desk, Placed},
+    takes,
 };
 use crate::{decide::Rules, phases::rate_metric, published, wording::blocks_text};
 
@@ -13,7 +18,7 @@ struct Wanted {
     /// Without those that a gate withholds, unless they are half or more.
     metrics: Vec<Metric>,
     rows: usize,
-    gates: Vec<String>,
+    gates: Vec<Withheld>,
 }
 
 impl Wanted {
@@ -24,14 +29,14 @@ impl Wanted {
     /// `3 of 12 rows left out: others took the CPU in 8 of 8 blocks of ext4 and xfs`.
     fn left_out(&self) -> Option<String> {
         let first = self.gates.first()?;
-        Some(format!("{} of {} rows left out: {first}", self.gates.len(), self.rows))
+        Some(format!("{} of {} rows left out: {}", self.gates.len(), self.rows, first.why))
     }
 
     fn judged(&self, mut evidence: Evidence) -> Evidence {
         match self.left_out() {
             Some(why) if self.is_withheld() => {
-                let why =
-                    if self.metrics.len() > self.gates.len() { why } else { self.gates[0].clone() };
+                let all = self.metrics.len() <= self.gates.len();
+                let why = if all { self.gates[0].why.clone() } else { why };
                 evidence.outcome = Outcome::NotDecided { blocks: evidence.blocks, why };
             }
             Some(why) => evidence.text += &format!("; {why}"),
@@ -63,7 +68,7 @@ fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) ->
     let both = asked.filter(|phase| two.iter().all(|row| has(row, phase)));
     let all: Vec<Metric> = both.map(|phase| rate_metric(&phase.phase)).collect();
     let gate = |metric: &Metric| judge::gate(desk, two, metric);
-    let gates: Vec<String> = all.iter().filter_map(gate).collect();
+    let gates: Vec<Withheld> = all.iter().filter_map(gate).collect();
     let mut wanted = Wanted { rows: all.len(), metrics: all, gates };
     if !wanted.is_withheld() {
         wanted.metrics.retain(|metric| gate(metric).is_none());
@@ -87,7 +92,11 @@ pub(super) fn mean(
     };
     let name = format!("mean of {} rows ({})", metrics.len(), claim.measure);
     match judge::of_ratio(claim.relation, &found) {
-        Some(outcome) => Ok(wanted.judged(evidence(&name, found, outcome, two, false))),
+        Some(outcome) => {
+            let takes = takes::pair(claim, desk, &found, &outcome);
+            let own = evidence(&name, found, outcome, two, false);
+            Ok(wanted.judged(Evidence { takes, ..own }))
+        }
         None => miss(9, format!("`{}` says nothing of a mean", claim.relation)),
     }
 }
@@ -112,11 +121,15 @@ pub(super) fn each(
     let Some((outcome, text)) = judge::of_rows(claim.relation, &ratios) else {
         return miss(9, format!("`{}` says nothing of several rows", claim.relation));
     };
-    let [one, other] = two.map(|row| row.row.label.clone());
+    let (panel, [one, other]) = apart::words(two);
     let blocks = ratios.iter().map(|(_, ratio)| ratio.blocks).min().unwrap_or(0);
-    let place = place(two[0].panel);
+    let place = place(&panel);
+    // What would decide the first row that is open.
+    let open = ratios.iter().find(|(_, ratio)| ratio.claim == Claimed::Open);
     Ok(wanted.judged(Evidence {
-        panel: two[0].panel.title.clone(),
+        panel,
+        takes: open
+            .map_or_else(String::new, |(_, ratio)| takes::pair(claim, desk, ratio, &outcome)),
         text: format!("{one} beside {other}{place}: {text}; {}", blocks_text(blocks)),
         subject: one,
         object: other,

@@ -103,6 +103,14 @@ mod tests {
             let beside =
                 matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_) | Measure::Advice);
             assert_eq!(beside, claim.workload.is_empty(), "{id}: workload");
+            assert_eq!(beside, claim.plan.is_empty(), "{id}: plan");
+            let is_unkept = matches!(claim.measure, Measure::Unkept(_));
+            assert!(!is_unkept || !claim.takes.is_empty(), "{id}: what an answer takes");
+            let ranks = |measure: &Measure| match measure {
+                Measure::Number(metric) => metric.statistic.is_ranked(),
+                _ => true,
+            };
+            assert!(ranks(&claim.measure), "{id}: a maximum decides nothing");
             assert_eq!(claim.measure == Measure::Advice, claim.relation == Advised, "{id}: advice");
             let is_feature = matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_));
             assert_eq!(is_feature, matches!(claim.relation, Yes | No), "{id}: feature");

@@ -1,90 +1,79 @@
+use std::collections::BTreeMap;
+
 use pickfs_record::{
-    Metric,
-    finding::Spread,
+    Metric, TrialRecord,
     plan::Statistic,
     quantity::{counted, duration_text, significant},
 };
 
-use super::{Measure, Outcome, Relation, placed::Placed};
-use crate::BLOCKS_MIN;
+use super::{
+    Claim, Measure, Outcome, Relation, apart,
+    judge::{self, gate},
+    placed::{Desk, Placed},
+    takes,
+};
+use crate::{
+    answers::Ranked,
+    decide::Rules,
+    panels::Disturbed,
+    wording::{blocks_text, list},
+};
+
+/// What decides nothing below this part of the slow time: it is there, and not the reason.
+const CAUSE_SHARE: f64 = 0.05;
+
+/// What one row says: the outcome, how it was seen, what would decide it.
+pub(super) type Said = (Outcome, String, String);
 
 pub(super) fn of_row(
-    measure: &Measure,
-    relation: Relation,
+    claim: &Claim,
+    desk: &Desk<'_>,
     placed: &Placed<'_>,
-) -> Option<(Outcome, String)> {
-    match (measure, relation) {
+    rules: Rules,
+) -> Option<Said> {
+    let plainly = |(outcome, text): (Outcome, String)| {
+        let again = || format!("a run of {}", takes::plan(claim, Some(desk.run)));
+        let takes = if outcome.is_answer() { String::new() } else { again() };
+        (outcome, text, takes)
+    };
+    match (&claim.measure, claim.relation) {
         (Measure::Number(metric), Relation::Fails | Relation::Works) => {
-            let phase = placed.op(metric)?;
-            let cell = placed.phase(phase)?;
-            let text = match &cell.failure {
-                Some(reason) => format!(
-                    "{phase}: {} of {} trials failed: {reason}",
-                    cell.failed,
-                    cell.failed + cell.trials
-                ),
-                None => {
-                    format!("{phase}: {} came to the end", counted(cell.trials.into(), "trial"))
-                }
-            };
-            Some((ended(relation, cell.trials, cell.failed), text))
+            phase(metric, claim.relation, placed).map(plainly)
         }
-        (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound))
-            if metric.statistic.is_ranked() && metric.statistic != Statistic::Min =>
-        {
-            let value = quantile(placed, metric)?;
-            let text =
-                format!("{metric} {} [{} to {}]", ns(value.median), ns(value.low), ns(value.high));
-            let doubt = placed.doubt(metric);
-            Some((of_spread(relation, bound as f64, value, placed.row.trials, doubt), text))
-        }
-        (Measure::Number(metric), Relation::Reaches(bound)) => {
-            let rate = rate(placed, metric)?;
-            let text = format!(
-                "{}/s [{} to {}]",
-                significant(rate.median),
-                significant(rate.low),
-                significant(rate.high)
-            );
-            let over = of_spread(Relation::Over(0), bound, rate, placed.row.trials, None);
-            Some((over, text))
+        (Measure::Number(metric), relation) if metric.statistic == Statistic::Max => {
+            relation.is_bound().then(|| largest(metric, placed)).flatten()
         }
         (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound)) => {
-            let (operations, op) = (placed.operations(metric)?, placed.op(metric)?);
-            if metric.statistic == Statistic::Max {
-                let text = format!(
-                    "largest of {} {op}s in {:.0} s: {}",
-                    operations.count,
-                    operations.measured_s,
-                    ns(operations.max_ns as f64)
-                );
-                return Some((largest(relation, operations.max_ns >= bound, placed), text));
-            }
-            let is_under =
-                (metric.statistic == Statistic::Min).then_some(operations.min_ns < bound)?;
-            let text =
-                format!("smallest of {} {op}s: {}", operations.count, ns(operations.min_ns as f64));
-            Some((bore_out(is_under == matches!(relation, Relation::Under(_))), text))
+            beside(claim, desk, placed, (metric, bound as f64), rules)
+        }
+        (Measure::Number(metric), Relation::Reaches(bound)) => {
+            beside(claim, desk, placed, (metric, 1.0 / bound), rules)
         }
         (Measure::Count(name), Relation::None | Relation::Some) => {
             let count = placed.row.counts.iter().find(|(known, _)| known == name)?.1;
-            let text = format!(
-                "{name}: {} over {}",
-                count.round(),
-                counted(placed.row.trials.into(), "trial")
-            );
-            Some((bore_out((count > 0.0) == (relation == Relation::Some)), text))
+            let trials = counted(placed.row.trials.into(), "trial");
+            let text = format!("{name}: {} over {trials}", count.round());
+            let holds = (count > 0.0) == (claim.relation == Relation::Some);
+            Some(plainly((if holds { Outcome::Seen } else { Outcome::Opposite }, text)))
+        }
+        (Measure::Cause { word, op }, Relation::Some) => {
+            cause(claim, desk, placed, (word, op), rules)
         }
         _ => None,
     }
 }
 
-fn bore_out(holds: bool) -> Outcome {
-    if holds { Outcome::Seen } else { Outcome::Opposite }
-}
-
-fn ns(value: f64) -> String {
-    duration_text(value)
+fn phase(metric: &Metric, relation: Relation, placed: &Placed<'_>) -> Option<(Outcome, String)> {
+    let phase = placed.op(metric)?;
+    let cell = placed.phase(phase)?;
+    let text = match &cell.failure {
+        Some(reason) => {
+            let all = cell.failed + cell.trials;
+            format!("{phase}: {} of {all} trials failed: {reason}", cell.failed)
+        }
+        None => format!("{phase}: {} came to the end", counted(cell.trials.into(), "trial")),
+    };
+    Some((ended(relation, cell.trials, cell.failed), text))
 }
 
 fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
@@ -99,80 +88,102 @@ fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
     }
 }
 
-fn quantile(placed: &Placed<'_>, metric: &Metric) -> Option<Spread> {
-    let operations = placed.operations(metric)?;
-    match metric.statistic {
-        Statistic::Mean => Some(operations.mean_ns),
-        Statistic::Quantile(q) => {
-            let row = operations.quantiles.iter().find(|row| (row.q - q).abs() < 1e-9)?;
-            Some(row.value_ns)
-        }
-        _ => None,
-    }
+/// One operation of all, whatever the claim says of it.
+fn largest(metric: &Metric, placed: &Placed<'_>) -> Option<Said> {
+    let (operations, op) = (placed.operations(metric)?, placed.op(metric)?);
+    let (count, seconds) = (operations.count, operations.measured_s);
+    let value = duration_text(operations.max_ns as f64);
+    let text = format!("largest of {count} {op}s in {seconds:.0} s: {value}");
+    let outcome = Outcome::Shown { why: apart::MAXIMUM.into() };
+    Some((outcome, text, String::new()))
 }
 
-/// Of the phase where there is one, else of the row.
-fn rate(placed: &Placed<'_>, metric: &Metric) -> Option<Spread> {
-    match placed.op(metric).and_then(|op| placed.phase(op)) {
-        Some(cell) => cell.rate,
-        None => placed.row.rate,
-    }
+/// A value beside a bound, block by block; of a rate the time for one.
+fn beside(
+    claim: &Claim,
+    desk: &Desk<'_>,
+    placed: &Placed<'_>,
+    (metric, bound): (&Metric, f64),
+    rules: Rules,
+) -> Option<Said> {
+    let place = desk.place(&placed.row.cell)?;
+    let values =
+        Ranked::as_measured(&[place], metric, Disturbed::Kept, rules.margin).columns.remove(0);
+    let withheld = gate(desk, [placed, placed], metric);
+    let found = judge::beside_bound(&values, bound, rules, withheld)?;
+    let outcome = match placed.doubt(metric) {
+        Some(why) => Outcome::NotDecided { blocks: found.blocks, why },
+        None => judge::of_ratio(as_speed(claim.relation), &found)?,
+    };
+    let word = |ratio: f64| match metric.statistic.is_time() {
+        true => duration_text(bound / ratio),
+        false => format!("{}/s", significant(ratio / bound)),
+    };
+    // The slowest first, as times are written from the shortest.
+    let (low, high) = found.interval.map_or((None, None), |(low, high)| (Some(low), Some(high)));
+    let ends = if metric.statistic.is_time() { [high, low] } else { [low, high] };
+    let interval = match ends {
+        [Some(from), Some(to)] => format!(" [{}, {}]", word(from), word(to)),
+        _ => String::new(),
+    };
+    let text = format!("{metric} {}{interval}; {}", word(found.value), blocks_text(found.blocks));
+    let takes = takes::pair(claim, desk, &found, &outcome);
+    Some((outcome, text, takes))
 }
 
-/// Holds where every trial lies on one side of the bound.
-fn of_spread(
-    relation: Relation,
-    bound: f64,
-    value: Spread,
-    trials: u32,
-    doubt: Option<String>,
-) -> Outcome {
-    if let Some(why) = doubt {
-        return Outcome::NotDecided { blocks: trials, why };
-    }
-    if trials < BLOCKS_MIN {
-        let why = format!("under {BLOCKS_MIN} trials nothing is said");
-        return Outcome::NotDecided { blocks: trials, why };
-    }
-    let is_under = matches!(relation, Relation::Under(_));
-    match (value.high < bound, value.low >= bound) {
-        (true, _) => bore_out(is_under),
-        (_, true) => bore_out(!is_under),
-        _ => Outcome::NotDecided { blocks: trials, why: "trials lie on both sides".into() },
-    }
+/// Who stays under a bound is faster than it.
+fn as_speed(relation: Relation) -> Relation {
+    if matches!(relation, Relation::Over(_)) { Relation::Slower } else { Relation::Faster }
 }
 
-/// One operation over the bound proves that it is passed; none proves nothing where trials are short.
-fn largest(relation: Relation, is_over: bool, placed: &Placed<'_>) -> Outcome {
-    if is_over || placed.covers_periods() {
-        return bore_out(is_over == matches!(relation, Relation::Over(_)));
-    }
-    let why = "none was seen, and trials are too short to cover periodic work".into();
-    Outcome::NotDecided { blocks: placed.row.trials, why }
+/// Nanoseconds of a trial's slow operations: all, those by causes or holders with a word; and these causes.
+type Slow = (u64, u64, Vec<String>);
+
+fn slow(trial: &TrialRecord, word: &str, op: &str) -> Option<Slow> {
+    let record = trial.stalls.as_ref()?;
+    let ledger = record.ops.iter().find(|own| own.op == op && own.total_ns > 0)?;
+    let rows =
+        ledger.causes.iter().filter(|row| row.cause.contains(word) || row.who.contains(word));
+    let title = |cause: &str| record.words(cause).map_or(cause.to_owned(), |own| own.title.clone());
+    let of_word = rows.clone().map(|row| row.total_ns).sum();
+    Some((ledger.total_ns, of_word, rows.map(|row| title(&row.cause)).collect()))
+}
+
+/// Whether causes or holders with a word have their part of the slow time in the typical block.
+fn cause(
+    claim: &Claim,
+    desk: &Desk<'_>,
+    placed: &Placed<'_>,
+    (word, op): (&str, &str),
+    rules: Rules,
+) -> Option<Said> {
+    let (group, index) = desk.place(&placed.row.cell)?;
+    let trials = group.members[index].chosen(Disturbed::Kept);
+    let found: Vec<(u32, Slow)> =
+        trials.iter().filter_map(|trial| Some((trial.block, slow(trial, word, op)?))).collect();
+    // Lower is better: the inverse of the share.
+    let inverse = |all: u64, own: u64| all as f64 / own.max(1) as f64;
+    let values: BTreeMap<u32, f64> =
+        found.iter().map(|(block, (all, own, _))| (*block, inverse(*all, *own))).collect();
+    let ratio = judge::beside_bound(&values, 1.0 / CAUSE_SHARE, rules, None)?;
+    let outcome = judge::of_ratio(Relation::Faster, &ratio)?;
+    let sum = |part: fn(&Slow) -> u64| -> u64 { found.iter().map(|(_, slow)| part(slow)).sum() };
+    let share = 100.0 * sum(|slow| slow.1) as f64 / sum(|slow| slow.0).max(1) as f64;
+    let mut titles: Vec<String> = found.iter().flat_map(|(_, slow)| slow.2.clone()).collect();
+    titles.sort();
+    titles.dedup();
+    let by = if titles.is_empty() { String::new() } else { format!(" ({})", list(&titles)) };
+    let having = found.iter().filter(|(_, slow)| slow.1 > 0).count();
+    let blocks = blocks_text(ratio.blocks);
+    let text =
+        format!("{word}: {share:.0} % of the slow time of {op}{by}, in {having} of {blocks}");
+    let takes = takes::pair(claim, desk, &ratio, &outcome);
+    Some((outcome, text, takes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn spread(low: f64, high: f64) -> Spread {
-        Spread { median: (low + high) / 2.0, low, high }
-    }
-
-    #[test]
-    fn all_trials_must_lie_on_one_side() {
-        let said = |relation, low, high, trials, doubt: Option<&str>| {
-            of_spread(relation, 20_000.0, spread(low, high), trials, doubt.map(String::from))
-                .words()
-        };
-        let under = Relation::Under(20_000);
-        assert_eq!(said(under, 4_000.0, 19_000.0, 5, None), "seen here");
-        assert_eq!(said(under, 21_000.0, 40_000.0, 5, None), "opposite here");
-        assert_eq!(said(under, 4_000.0, 21_000.0, 5, None), "not decided");
-        assert_eq!(said(under, 4_000.0, 19_000.0, 4, None), "not decided");
-        assert_eq!(said(under, 4_000.0, 19_000.0, 5, Some("short")), "not decided");
-        assert_eq!(said(Relation::Over(20_000), 21_000.0, 40_000.0, 5, None), "seen here");
-    }
 
     #[test]
     fn a_phase_fails_or_works_in_all_trials_or_is_open() {

@@ -87,7 +87,7 @@ impl<'a> Table<'a> {
         let found = self.ranked.facts.gate(one.index, other.index)?;
         let members = [one, other].map(|point| self.members[point.index]);
         let trials: Vec<_> = members.iter().flat_map(|m| m.trials.iter().copied()).collect();
-        Some(gates::sentence(found, labels.each_ref().map(String::as_str), &trials).text)
+        Some(gates::sentence(found, &labels.each_ref().map(String::as_str), &trials).text)
     }
 
     pub(super) fn design(&self) -> FactorDesign {

@@ -98,7 +98,7 @@ fn gated(contest: &Contest<'_, '_>, decided: &Decided) -> Option<String> {
     let members = contest.fields.iter().flat_map(|field| field.members());
     let own = members.filter(|member| labels.contains(&member.label.as_str()));
     let trials: Vec<_> = own.flat_map(|member| member.trials.iter().copied()).collect();
-    let text = gates::sentence(found, labels, &trials).text;
+    let text = gates::sentence(found, &labels, &trials).text;
     Some(format!("{text}; these are not ranked; {}", found.0.mend))
 }
 

@@ -23,7 +23,8 @@ pub fn claims(args: &CompareArgs) -> anyhow::Result<Exit> {
     let features = args.features.as_deref().map(read_features).transpose()?;
     let runs = read_all(&args.runs)?;
     let answers = answers(&articles, &runs, features.as_ref());
-    let document = claims_document(&articles, &answers, &names(&runs));
+    let asked: Vec<&RunRecord> = runs.iter().map(|(run, _)| run).collect();
+    let document = claims_document(&articles, &answers, &asked);
     if let Some(path) = &args.markdown {
         fs::write(path, markdown(&document))
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -72,21 +73,4 @@ fn answers(
         runs.iter().map(|(run, findings)| Source { run, findings }).collect();
     let known = Known { workloads: &workloads, features, origins: &origins() };
     articles::answers(articles.iter().copied(), &sources, &known)
-}
-
-fn names(runs: &[(RunRecord, Findings)]) -> Vec<String> {
-    let text = |(run, _): &(RunRecord, Findings)| {
-        let fact = |key: &str| run.environment.get(key).unwrap_or("not known").to_owned();
-        let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
-        format!(
-            "{}, begun {}, workload {}, {}, Linux {}, {}",
-            run.name,
-            run.started,
-            run.plan.workload,
-            pickfs_analysis::wording::blocks_text(blocks),
-            fact("kernel.release"),
-            fact("cpu.model")
-        )
-    };
-    runs.iter().map(text).collect()
 }

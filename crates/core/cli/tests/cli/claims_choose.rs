@@ -61,7 +61,7 @@ fn claims_are_answered_by_the_run_that_can() {
     let said = pickfs(&typed(&words));
     assert_eq!(said.code, Some(0), "{said:?}");
     let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains("- column-run, begun ") && page.contains("- journal-run, begun "));
+    assert!(page.contains("- column-run, plan ") && page.contains("- journal-run, plan "));
     assert_eq!(page.matches("\n## ").count(), 5);
 }
 
@@ -157,7 +157,7 @@ fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {
     Some((ops, row.params.iter().map(|param| param.name.to_string()).collect()))
 }
 
-const PROPERTIES: &str = "fs label backing driver kernel survives device.rotational capacity_per_s";
+const PROPERTIES: &str = "fs label backing driver kernel survives device.rotational capacity_per_s guest.kernel guest.engine";
 
 /// A name that is written wrong would make a claim that no run could ever answer.
 #[test]

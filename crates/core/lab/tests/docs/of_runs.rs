@@ -9,7 +9,7 @@ use std::{
 };
 
 use pickfs_analysis::{
-    articles::{Known, Source, answers, articles},
+    articles::{Known, Source},
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
@@ -17,8 +17,7 @@ use pickfs_lab::{plan_file::read_plan, plans::built_in};
 use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
-    articles::claims_document,
-    document::markdown::markdown,
+    articles::claims_markdown,
     part::{PartError, part},
 };
 use pickfs_store::RunFile;
@@ -137,12 +136,7 @@ fn claims(runs: &[Run]) -> String {
     let origins = origins.collect();
     let known = Known { workloads: &workloads, features: features.as_ref(), origins: &origins };
     let sources: Vec<_> = runs.iter().map(|(run, findings)| Source { run, findings }).collect();
-    let answers = answers(articles(), &sources, &known);
-    let names: Vec<String> = runs.iter().map(|(run, _)| run.name.clone()).collect();
-    let all: Vec<_> = articles().iter().collect();
-    let text = markdown(&claims_document(&all, &answers, &names));
-    // The page has a title of its own.
-    text.lines().skip_while(|line| line.starts_with("# ")).collect::<Vec<_>>().join("\n")
+    claims_markdown(&sources, &known)
 }
 
 #[test]

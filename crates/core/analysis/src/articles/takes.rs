@@ -1,0 +1,67 @@
+//! What an answer would take, in a sentence.
+
+use pickfs_record::{RunRecord, quantity::span_text};
+
+use super::{Claim, Measure, Outcome, RunAnswer, judge::Ratio, pairs::Miss, placed::Desk};
+use crate::wording::blocks_text;
+
+/// What would decide a comparison; nothing where it is decided.
+pub(super) fn pair(claim: &Claim, desk: &Desk<'_>, found: &Ratio, outcome: &Outcome) -> String {
+    if outcome.is_answer() {
+        return String::new();
+    }
+    let plan = plan(claim, Some(desk.run));
+    match (&found.gate, found.more_blocks()) {
+        (Some(gate), _) => format!("another run of {plan}: {}", gate.mend),
+        (_, None) => {
+            format!("a run of {plan} with many more blocks than {}", blocks_text(found.blocks))
+        }
+        (_, Some(more)) => {
+            let blocks = found.blocks + more.max(1);
+            let s = block_s(desk.run) * f64::from(blocks);
+            let time =
+                if s > 0.0 { format!(", here some {}", span_text(s)) } else { String::new() };
+            format!("a run of {plan} with --blocks {blocks}{time}")
+        }
+    }
+}
+
+/// Seconds from one block of a run to the next.
+fn block_s(run: &RunRecord) -> f64 {
+    let ends = run.trials.iter().map(|trial| trial.started_s + trial.elapsed_s);
+    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(1);
+    ends.fold(0.0, f64::max) / f64::from(blocks.max(1))
+}
+
+pub(super) fn plan(claim: &Claim, run: Option<&RunRecord>) -> String {
+    match (claim.plan.as_str(), run) {
+        ("", Some(run)) => run.plan.name.clone(),
+        ("", None) => format!("a plan of {}", claim.workload),
+        (plan, _) => plan.to_owned(),
+    }
+}
+
+/// Of a claim as a whole; nothing where it is answered. A miss is of a run that should have answered.
+pub(super) fn answer(
+    claim: &Claim,
+    outcome: &Outcome,
+    runs: &[RunAnswer],
+    miss: Option<&Miss>,
+) -> String {
+    if outcome.is_answer() {
+        return String::new();
+    }
+    let evidence = runs.first().map_or(&[][..], |run| &run.evidence);
+    let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
+    let of_pair = worst.map(|worst| &worst.takes).filter(|takes| !takes.is_empty());
+    let wanted = miss.map(|miss| miss.wants.as_str()).filter(|wants| !wants.is_empty());
+    match (&claim.measure, of_pair, wanted) {
+        _ if !claim.takes.is_empty() => claim.takes.clone(),
+        (Measure::Advice | Measure::Fact(_), ..) => "nothing that a run measures".into(),
+        (Measure::Feature(_), ..) => "a table of features with these file systems".into(),
+        (_, Some(takes), _) => takes.clone(),
+        _ if matches!(outcome, Outcome::Shown { .. }) => String::new(),
+        (_, None, Some(wants)) => format!("a run of {} with {wants}", plan(claim, None)),
+        _ => format!("a run of {}", plan(claim, None)),
+    }
+}

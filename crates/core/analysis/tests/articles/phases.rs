@@ -1,0 +1,124 @@
+use pickfs_analysis::{articles::Outcome, findings};
+use pickfs_record::{Outcome as TrialOutcome, RunRecord, finding::PhaseRow, record::Flag};
+use pickfs_testkit::{FakePhasedRun, LostPhase, Speed, fake_phased_run};
+
+use super::{put, reason, shipped};
+
+pub fn column(lanes: u32, blocks: u32, speeds: Vec<Speed>) -> RunRecord {
+    fake_phased_run(&FakePhasedRun {
+        blocks,
+        lanes: vec![1, lanes],
+        speeds,
+        ..FakePhasedRun::column()
+    })
+}
+
+pub fn slow_ext4() -> Vec<Speed> {
+    vec![
+        Speed::new("ext4", "write", 0.3),
+        Speed::new("ext4", "sequential read binary", 0.2),
+        Speed::new("btrfs", "", 0.7),
+    ]
+}
+
+#[test]
+fn phases_plant_seen_opposite_no_difference_and_few_blocks() {
+    let run = || column(64, 16, slow_ext4());
+    let seen = shipped("002-write-float-64", &[run()]);
+    assert_eq!(seen.outcome, Outcome::Seen, "{seen:?}");
+    let evidence = &seen.runs[0].evidence[0];
+    assert_eq!(
+        (evidence.panel.as_str(), evidence.blocks, evidence.is_planned),
+        ("lanes=64", 16, false)
+    );
+    assert!((evidence.ratio.expect("rates") - 1.0 / 0.3).abs() < 0.4);
+    let opposite = shipped("002-write-small-1", &[run()]);
+    assert_eq!(opposite.outcome, Outcome::Opposite, "{opposite:?}");
+    let smaller =
+        shipped("002-write-float-64", &[column(64, 16, vec![Speed::new("ext4", "write", 0.7)])]);
+    assert_eq!(smaller.outcome, Outcome::Weaker, "{smaller:?}");
+    let tie = shipped("002-sort-64", &[run()]);
+    let is_open = matches!(tie.outcome, Outcome::NoDifference { .. } | Outcome::NotDecided { .. });
+    assert!(is_open, "{tie:?}");
+    let few = shipped("002-write-float-64", &[column(64, 4, slow_ext4())]);
+    assert!(matches!(few.outcome, Outcome::NotDecided { blocks: 4, .. }), "{few:?}");
+    let lanes = shipped("002-write-float-64", &[fake_phased_run(&FakePhasedRun::column())]);
+    assert_eq!(reason(&lanes), "no row with lanes>=16 (here 1)");
+}
+
+#[test]
+fn tables_and_several_rows_answer_as_one() {
+    let run = || column(64, 26, slow_ext4());
+    let mean = shipped("002-write-mean-64", &[run()]);
+    assert_eq!(mean.outcome, Outcome::Seen, "{mean:?}");
+    assert!(
+        mean.runs[0].evidence[0].text.starts_with("mean of 10 rows (table high impact)"),
+        "{mean:?}"
+    );
+    let rows = shipped("002-write-consistent-64", &[run()]);
+    assert_eq!(rows.outcome, Outcome::Seen, "{rows:?}");
+    assert!(rows.runs[0].evidence[0].text.contains("faster in 6 of 10 rows"), "{rows:?}");
+    let all = shipped("002-no-single-best", &[run()]);
+    assert_eq!(all.outcome, Outcome::Opposite, "ext4 and btrfs are slower throughout: {all:?}");
+    assert_eq!(all.runs[0].without, ["f2fs", "zfs"]);
+    let hot = shipped("002-hot-1", &[run()]);
+    assert!(hot.runs[0].evidence[0].text.contains("mean of 11 rows (table hot)"), "{hot:?}");
+}
+
+#[test]
+fn a_cold_row_that_was_warm_decides_nothing() {
+    let answer = shipped("002-cold-binary-64", &[column(64, 16, slow_ext4())]);
+    let said = "reads that should be cold found their data in memory in 16 of 16 blocks";
+    assert!(reason(&answer).starts_with(said), "{answer:?}");
+}
+
+/// What a gate leaves out of a claim over several rows is told, and half of them withhold it.
+#[test]
+fn rows_that_are_left_out_are_counted_and_half_of_them_decide_nothing() {
+    let run = column(64, 26, slow_ext4());
+    let found = findings(&run);
+    let panel = found.panels.iter().find(|panel| panel.title == "lanes=64").expect("a panel");
+    let is_row = |phase: &&PhaseRow| phase.is_high_impact && !phase.is_derived;
+    let names: Vec<String> = panel.phases.iter().filter(is_row).map(|p| p.phase.clone()).collect();
+    let gated = |count: usize, claim: &str| {
+        let mut run = run.clone();
+        let phases = run.trials.iter_mut().flat_map(|trial| &mut trial.phases);
+        for phase in phases.filter(|phase| names[..count].contains(&phase.phase)) {
+            phase.flags.push(Flag { kind: "not-cold".into(), text: "3 reads".into() });
+        }
+        shipped(claim, &[run])
+    };
+    let why = "reads that should be cold found their data in memory in 26 of 26 blocks";
+    for claim in ["002-write-mean-64", "002-write-consistent-64"] {
+        let some = gated(3, claim);
+        let text = &some.runs[0].evidence[0].text;
+        assert!(text.contains(&format!("; 3 of 10 rows left out: {why}")), "{some:?}");
+        assert_eq!(some.outcome, Outcome::Seen, "{some:?}");
+        let half = gated(5, claim);
+        assert!(reason(&half).starts_with(&format!("5 of 10 rows left out: {why}")), "{half:?}");
+    }
+}
+
+#[test]
+fn a_planned_phase_is_judged_with_its_plan() {
+    let answer =
+        shipped("002-advice-ingest", &[column(64, 12, vec![Speed::new("ext4", "ingest", 0.6)])]);
+    let planned: Vec<bool> =
+        answer.runs[0].evidence.iter().map(|evidence| evidence.is_planned).collect();
+    assert!(planned.iter().all(|planned| *planned), "{answer:?}");
+}
+
+#[test]
+fn failures_are_claims_too() {
+    let files = fake_phased_run(&FakePhasedRun::files());
+    let failed = shipped("004-fails-fat", std::slice::from_ref(&files));
+    assert_eq!(failed.outcome, Outcome::Seen, "{failed:?}");
+    assert!(failed.runs[0].evidence[0].text.contains("65,536"), "{failed:?}");
+    let works = "workload = \"files\"\nmeasure = \"seq create.rate\"\nsubject = { fs = \"fat16\" }\nrelation = \"works\"\n";
+    assert_eq!(put(works, std::slice::from_ref(&files)).outcome, Outcome::Opposite);
+    let outcome = TrialOutcome::Failed { reason: "EIO".into() };
+    let lost = LostPhase { label: "xfs".into(), phase: "seq create".into(), block: 2, outcome };
+    let once = fake_phased_run(&FakePhasedRun { lost: vec![lost], ..FakePhasedRun::files() });
+    let claim = works.replace("fat16", "xfs");
+    assert!(reason(&put(&claim, &[once])).contains("some trials failed"));
+}
