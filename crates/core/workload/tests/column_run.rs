@@ -170,6 +170,8 @@ fn three_lanes_start_together_each_with_data_of_its_own() {
     let alone = [("append batch, sync each", 1), (day, 1), ("query by symbol", 2), (queries, 2)];
     assert_eq!(fewer, alone);
     let [ingests, asks] = [&lanes[0], &lanes[1]].map(operations);
+    let batches = phases.iter().find(|phase| phase.phase == day).expect("a row");
+    assert_eq!(batches.work, ingests[day] as f64, "a rate of batches, each of them durable");
     assert!(ingests[day] > 1 && asks[queries] == asks["query by symbol"], "{ingests:?} {asks:?}");
     let float = phases.iter().find(|phase| phase.phase == "write float large").expect("a row");
     assert_eq!(float.work, float.real_bytes as f64 - 3.0 * 16.0);

@@ -170,7 +170,8 @@ impl Day {
                 *batches = batch + 1;
                 Ok(())
             })?;
-            Ok(Done::bytes(16 * elements * (*batches - begun)))
+            let appended = *batches - begun;
+            Ok(Done { work: appended as f64, real_bytes: 16 * elements * appended })
         })?;
         if self.batches == last {
             let text = format!("after {last} batches there was no room for more of the day");

@@ -142,7 +142,7 @@ pub(super) fn rows(settings: &Settings) -> Vec<Row> {
 
 fn mixed(lanes: u32) -> Vec<Row> {
     let query = |phase: &str| Row::new(Suite::Mix, Some(Heat::Cold), phase).calls();
-    let append = |phase: &str| Row::new(Suite::Mix, None, phase);
+    let append = |phase: &str| Row::new(Suite::Mix, None, phase).calls();
     let mut rows = vec![query(mix::QUERY), append(mix::APPEND)];
     if lanes > 1 {
         rows.extend([append(mix::APPEND_BESIDE), query(mix::QUERY_BESIDE)]);
