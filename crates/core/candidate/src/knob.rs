@@ -99,6 +99,12 @@ pub static KNOBS: &[Knob] = &[
         reach: Reach::Kernel,
         values: Values::Version,
     },
+    Knob {
+        name: MEMORY,
+        doc: "memory of the guest in MiB, beside what a file system in memory may hold (else 512, OpenZFS 1024)",
+        reach: Reach::Kernel,
+        values: Values::Number(256, 1 << 20),
+    },
 ];
 
 pub const IO_PRIORITY: &str = "worker.io_priority";
@@ -106,6 +112,11 @@ pub const IO_PRIORITY: &str = "worker.io_priority";
 pub const ENGINE: &str = "guest.engine";
 
 pub const KERNEL: &str = "guest.kernel";
+
+pub const MEMORY: &str = "guest.memory_mib";
+
+/// Of guests, and of nothing else.
+pub const OF_GUESTS: [&str; 3] = [ENGINE, KERNEL, MEMORY];
 
 const fn scratch(name: &'static str, doc: &'static str, values: Values) -> Knob {
     Knob { name, doc, reach: Reach::Scratch, values }

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, sync::OnceLock};
 use pickfs_candidate::{
     Availability, GuestImage, availability,
     fs::{self, FileSystem},
-    knob::{ENGINE, KERNEL},
+    knob::{ENGINE, KERNEL, MEMORY, OF_GUESTS},
 };
 use pickfs_record::{BackingSpec, Cell, Event, Level, Plan, TrialRecord};
 
@@ -85,7 +85,7 @@ pub fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
             Ok(name) => name,
             Err(gap) => return Some(gap),
         };
-        if cell.knobs.contains_key(ENGINE) || cell.knobs.contains_key(KERNEL) {
+        if OF_GUESTS.iter().any(|knob| cell.knobs.contains_key(*knob)) {
             put_engine(plan, cell, name);
         }
         None
@@ -94,10 +94,11 @@ pub fn settle_engines(plan: &Plan, expansion: &mut Expansion) {
 }
 
 fn put_engine(plan: &Plan, cell: &mut Cell, name: &str) {
-    match name {
-        NATIVE => cell.knobs.remove(ENGINE),
-        name => cell.knobs.insert(ENGINE.into(), name.into()),
-    };
+    if name == NATIVE {
+        cell.knobs.retain(|knob, _| !OF_GUESTS.contains(&knob.as_str()));
+    } else {
+        cell.knobs.insert(ENGINE.into(), name.into());
+    }
     cell.id = cell_id(&cell.candidate, &plan.backing, &cell.workload, &cell.knobs);
 }
 
@@ -122,7 +123,11 @@ pub type Gap = (String, String);
 
 fn chosen(plan: &Plan, cell: &Cell) -> Result<&'static str, Gap> {
     let has_kernel = cell.knobs.contains_key(KERNEL);
-    let unasked = if has_kernel { AUTO } else { NATIVE };
+    let unasked = match cell.knobs.contains_key(MEMORY) {
+        true => QEMU,
+        false if has_kernel => AUTO,
+        false => NATIVE,
+    };
     let asked = cell.knobs.get(ENGINE).map_or(unasked, String::as_str);
     let name = &cell.candidate.fs;
     let Some(row) = fs::find(name) else { return Ok(NATIVE) };
@@ -175,8 +180,7 @@ fn can_serve(plan: &Plan, cell: &Cell, row: &FileSystem, asked: &str) -> Result<
             "a search for the highest rate is not made in guests: it would find the engine's";
         return Err((reason.into(), "leave [capacity] out, or use --engine native".into()));
     }
-    let of_guests = [ENGINE, KERNEL];
-    if let Some(knob) = cell.knobs.keys().find(|name| !of_guests.contains(&name.as_str())) {
+    if let Some(knob) = cell.knobs.keys().find(|name| !OF_GUESTS.contains(&name.as_str())) {
         let reason = format!("{knob} is turned on this machine, not in a guest");
         return Err((reason, format!("leave {knob} out, or use --engine native")));
     }

@@ -1,7 +1,7 @@
 //! The lab chooses among the engines that this crate adds.
 #![allow(clippy::unwrap_used)]
 
-use pickfs_candidate::knob::{ENGINE, KERNEL};
+use pickfs_candidate::knob::{ENGINE, KERNEL, MEMORY};
 use pickfs_guest::{Engine, trials::Qemu};
 use pickfs_lab::{
     engines::{self, engine_of, name_of, settle_engines, tell_engines_apart},
@@ -61,6 +61,24 @@ fn a_kernel_of_its_own_asks_for_a_guest() {
     let native = "[params]\n\"guest.engine\" = \"native\"\n";
     let error = with(native).expect_err("refused").to_string();
     assert!(error.contains("guest.kernel is for guests"), "{error}");
+}
+
+#[test]
+fn a_memory_of_its_own_asks_for_a_guest_and_means_nothing_here() {
+    add();
+    let of = |candidates: &str, engine: &str| {
+        let text = format!(
+            "name = \"t\"\nquestion = \"?\"\ncandidates = [{candidates}]\nworkload = \"null\"\n\
+             [params]\n\"guest.memory_mib\" = 2048\n{engine}\n\
+             [design]\nblocks = 1\nreference = \"tmpfs\"\nprimary = []\n"
+        );
+        preflight(&read_plan("t.toml", &text).expect("a good plan"))
+            .map(|expansion| expansion.cells)
+    };
+    let away = of("\"tmpfs\", \"ramfs\"", "").expect("guests run here");
+    assert!(away.iter().all(|cell| engine_of(cell).is_some() && cell.knobs[MEMORY] == "2048"));
+    let here = of("\"tmpfs\", \"ramfs\"", "\"guest.engine\" = \"native\"").expect("runs");
+    assert!(here.iter().all(|cell| cell.knobs.is_empty()), "{here:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@ use std::{
     fs,
     io::IsTerminal,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use anyhow::{Context, bail};
@@ -230,7 +231,9 @@ impl OwnFolder {
         let above = args.image_dir.as_deref().unwrap_or(Path::new("."));
         let above =
             above.canonicalize().with_context(|| format!("no folder {}", above.display()))?;
-        let path = above.join(format!("pickfs-features-{}", std::process::id()));
+        // In the private namespace every process has the same number.
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let path = above.join(format!("pickfs-features-{:x}", since.as_nanos()));
         fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Self(path))
     }

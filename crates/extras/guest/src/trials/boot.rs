@@ -29,6 +29,8 @@ pub struct Machinery<'a> {
     pub image: &'a GuestImage,
     pub worker: &'a Path,
     pub processors: usize,
+    /// Where it is not the usual.
+    pub memory_bytes: Option<u64>,
 }
 
 /// Its first files are in memory while it starts, so nothing of it is left behind whatever ends us.
@@ -37,7 +39,7 @@ pub fn boot(
     rows: &[&FileSystem],
     stop: &dyn Fn() -> bool,
 ) -> Result<Guest, GuestError> {
-    let &Machinery { engine, kernel, tools, image, worker, processors } = machinery;
+    let &Machinery { engine, kernel, tools, image, worker, processors, memory_bytes } = machinery;
     let (programs, foreign) = programs_of(rows, tools);
     let files = FirstFiles {
         worker: worker.to_owned(),
@@ -53,7 +55,7 @@ pub fn boot(
     let boot = Boot {
         first_files: format!("/proc/self/fd/{}", memory.as_raw_fd()).into(),
         disk: Some(image.path().to_owned()),
-        memory_bytes: memory_bytes(rows, image),
+        memory_bytes: memory_of(rows, image, memory_bytes),
         processors,
     };
     files.write(&boot.first_files)?;
@@ -106,9 +108,9 @@ fn programs_of(rows: &[&FileSystem], tools: &Tools) -> (Vec<PathBuf>, Vec<(PathB
     (programs, foreign)
 }
 
-fn memory_bytes(rows: &[&FileSystem], image: &GuestImage) -> u64 {
+fn memory_of(rows: &[&FileSystem], image: &GuestImage, asked: Option<u64>) -> u64 {
     let in_memory = rows.iter().any(|row| row.ground == Ground::Memory);
     let caches = rows.iter().any(|row| row.guest.has_own_cache);
     let of_files = if in_memory { image.size_bytes() } else { 0 };
-    MEMORY_BYTES + of_files + if caches { MEMORY_BYTES } else { 0 }
+    of_files + asked.unwrap_or(MEMORY_BYTES + if caches { MEMORY_BYTES } else { 0 })
 }

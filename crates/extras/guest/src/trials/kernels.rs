@@ -15,7 +15,7 @@ use pickfs_candidate::{
     GuestImage,
     availability::to_be_brought,
     fs::{self, FileSystem, Support},
-    knob::{ENGINE, KERNEL},
+    knob::{KERNEL, OF_GUESTS},
 };
 use pickfs_record::{Cell, Plan, record::SkippedCell};
 
@@ -41,9 +41,9 @@ fn key(engine: Engine, cell: &Cell) -> Key {
 /// QEMU alone can tell whether KVM runs a guest here, so it is fetched before engines are chosen, where KVM may do
 /// and the plan asks for a guest. That it cannot be had is told when it is needed.
 pub fn bring_qemu(plan: &Plan, ask: Ask) {
-    let varies = plan.axes.iter().any(|axis| axis.name == ENGINE || axis.name == KERNEL);
-    let engine = plan.params.get(ENGINE).is_some_and(|engine| engine != NATIVE);
-    if (varies || engine || plan.params.contains_key(KERNEL)) && kvm::obstacle().is_none() {
+    let varies = plan.axes.iter().any(|axis| OF_GUESTS.contains(&axis.name.as_str()));
+    let set = |knob| plan.params.get(knob).is_some_and(|value| value != NATIVE);
+    if (varies || OF_GUESTS.into_iter().any(set)) && kvm::obstacle().is_none() {
         let cache = PackageCache::open_default().map(|cache| cache.asking(ask));
         let _ = cache.and_then(|cache| qemu_program::get(&cache));
     }

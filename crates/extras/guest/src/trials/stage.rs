@@ -14,7 +14,7 @@ use crate::{
     GuestError,
     engine::{self, DISK_INSIDE},
 };
-use pickfs_candidate::{GuestImage, fs};
+use pickfs_candidate::{GuestImage, fs, knob::MEMORY};
 use pickfs_record::{Event, TrialRecord};
 
 use super::{
@@ -72,7 +72,10 @@ impl Guests {
         let stop = || interrupt.is_raised();
         let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
         let (tools, processors) = (kernels.tools(), engine::processors());
-        let machinery = Machinery { engine, kernel, tools, image, worker, processors };
+        let memory = order.cell.knobs.get(MEMORY).and_then(|mib| mib.parse::<u64>().ok());
+        let memory_bytes = memory.map(|mib| mib << 20);
+        let machinery =
+            Machinery { engine, kernel, tools, image, worker, processors, memory_bytes };
         let mut guest = boot(&machinery, &[row], &stop).map_err(failed)?;
         guest.calibrate(&stop).map_err(failed)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;

@@ -91,7 +91,9 @@ impl<'a> Tour<'a> {
         let (own, running) = ([row], self.guest.take());
         let rows = if is_alone { &own[..] } else { &self.shared };
         let (tools, image) = (&self.tools, &self.image);
-        let machinery = Machinery { engine, kernel, tools, image, worker, processors };
+        let memory_bytes = None;
+        let machinery =
+            Machinery { engine, kernel, tools, image, worker, processors, memory_bytes };
         let booted = || boot(&machinery, rows, &stop);
         let mut guest = running.map_or_else(booted, Ok).map_err(text)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(text)?;
