@@ -1,5 +1,6 @@
 //! The survey of what guests mount, with no root: one guest after the other, the same questions.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use pickfs_guest::trials::boot::MOUNTED_AT;
 use pickfs_guest::trials::tour::{Means, Tour, TourError};
 use pickfs_record::{BackingSpec, CandidateSpec, Environment};
 
-use crate::answers::{Answer, FeatureRow, Presence};
+use crate::answers::{Answer, FeatureRow, Presence, Verdict};
 use crate::inside::{self, Task};
 use crate::survey::{Asked, Listener, not_here, row_of};
 use crate::table;
@@ -24,6 +25,9 @@ pub struct Request<'a> {
     pub folder: &'a Path,
     pub torn_time: Duration,
 }
+
+/// More are not lost for one candidate.
+const GUESTS_MAX: usize = 3;
 
 /// As [`crate::survey`], of what the guests' kernel mounts.
 ///
@@ -60,39 +64,49 @@ fn asked(
     if let Some((reason, remedy)) = tour.gap(row) {
         return not_here(candidate, &reason, &remedy);
     }
-    let mut talk = Talk { request, candidate, listener };
-    let mut answers = Vec::new();
-    let visited = tour.visit(candidate, row, &mut |guest, inside| {
-        let stop = || request.means.interrupt.is_raised();
-        let device = inside.needs_disk.then(|| DISK_INSIDE.into());
-        answers = talk.ask(guest, device.clone(), None)?;
-        if inside.needs_disk {
-            guest.cool(&stop).map_err(|error| error.to_string())?;
-            answers = talk.ask(guest, device, Some(answers.clone()))?;
+    let mut talk = Talk { request, candidate, listener, known: BTreeMap::new() };
+    loop {
+        let lost = talk.known.len();
+        let mut answers = Vec::new();
+        let visited = tour.visit(candidate, row, &mut |guest, inside| {
+            let device = inside.needs_disk.then(|| DISK_INSIDE.into());
+            answers = talk.ask(guest, device.clone(), None)?;
+            if inside.needs_disk {
+                let cooled = guest.cool(&|| request.means.interrupt.is_raised());
+                cooled.map_err(|error| error.to_string())?;
+                answers = talk.ask(guest, device, Some(answers.clone()))?;
+            }
+            Ok(presence(guest.facts()))
+        });
+        match visited {
+            Err(_) if talk.known.len() > lost && lost < GUESTS_MAX => {}
+            visited => {
+                let presence = visited.unwrap_or_else(|reason| Presence::Failed { reason });
+                return row_of(candidate, presence, answers);
+            }
         }
-        Ok(presence(guest.facts()))
-    });
-    let presence = visited.unwrap_or_else(|reason| Presence::Failed { reason });
-    row_of(candidate, presence, answers)
+    }
 }
 
 struct Talk<'t> {
     request: &'t Request<'t>,
     candidate: &'t CandidateSpec,
     listener: &'t mut dyn Listener,
+    /// At these a guest was lost.
+    known: BTreeMap<usize, Answer>,
 }
 
 impl Talk<'_> {
-    /// All answers, or why there are not all, with the question at which that was.
+    /// All answers, or why there are not all. The question at which a guest is lost has its answer by that.
     fn ask(
         &mut self,
         guest: &Guest,
         device: Option<PathBuf>,
         first: Option<Vec<Answer>>,
     ) -> Result<Vec<Answer>, String> {
-        let Talk { request, candidate, listener } = self;
+        let Talk { request, candidate, listener, known } = self;
         let (folder, torn_time) = (MOUNTED_AT.into(), request.torn_time);
-        let task = Task { folder, device, torn_time, first };
+        let task = Task { folder, device, torn_time, first, known: known.clone() };
         let given = serde_json::to_string(&task).map_err(|error| error.to_string())?;
         let questions = table::capabilities();
         let (mut answers, mut heard) = (Vec::new(), Ok(()));
@@ -107,9 +121,12 @@ impl Talk<'_> {
         let ended = heard.and(ended.map_err(|error| error.to_string()));
         match (ended, questions.get(answers.len())) {
             (Ok(()), None) => Ok(answers),
-            (Ok(()), Some(next)) => Err(format!("no answer to `{}`", next.label)),
             (Err(why), None) => Err(why),
-            (Err(why), Some(next)) => Err(format!("asked for `{}`: {why}", next.label)),
+            (ended, Some(next)) => {
+                let why = ended.err().unwrap_or_else(|| "no answer".into());
+                known.insert(answers.len(), Answer::new(Verdict::Failed, &why));
+                Err(format!("asked for `{}`: {why}", next.label))
+            }
         }
     }
 }
