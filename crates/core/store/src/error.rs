@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("run file {path} has format {found}, this pickfs reads up to {known}; use a newer one")]
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error(
-        "run file {path} was reduced: it is read and no more; {} rerun {path} measures again",
+        "run file {path} was reduced: it is read and no more; {} run --again {path} measures again",
         program()
     )]
     Reduced { path: PathBuf },
