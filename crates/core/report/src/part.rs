@@ -54,7 +54,11 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
         }
         ("table", rest) => tables(subject, rest),
         ("claims", article) if !article.is_empty() => claims(subject, article),
-        ("beside", table) => beside_document(&beside(subject.run, published::find(table)?)).nodes,
+        ("beside", table) => {
+            // The page has a heading of its own.
+            let nodes = beside_document(&beside(subject.run, published::find(table)?)).nodes;
+            nodes.into_iter().skip(1).collect()
+        }
         ("how", "sure") => how_sure(subject),
         ("doubts", "") => doubts(subject),
         ("factors", "") => factors::section(subject).into_iter().collect(),

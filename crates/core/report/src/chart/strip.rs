@@ -227,10 +227,12 @@ fn lines(
 
 /// Of the largest or smallest operation of each trial; they are shown, and never ranked.
 fn of_extremes(subject: &Subject, row: &Row, metric: &Metric) -> Option<Spread> {
+    let value = |trial: &TrialRecord| Some((trial_value(trial, metric)?, String::new()));
+    let all = dots(subject.finished(&row.cell), value).into_iter();
+    let counted = all.filter(|dot| dot.kind != DotKind::Repeat).map(|dot| dot.value);
+    let values: Vec<f64> = counted.collect();
     let is_extreme = matches!(metric.statistic, Statistic::Min | Statistic::Max);
-    let values = subject.finished(&row.cell).filter_map(|trial| trial_value(trial, metric));
-    let values: Vec<f64> = values.filter(|_| is_extreme).collect();
-    (!values.is_empty()).then(|| spread(&values))
+    (is_extreme && !values.is_empty()).then(|| spread(&values))
 }
 
 /// A dot for each trial with a value; of the trials of a block the first counts.
