@@ -201,6 +201,7 @@ fn a_programs_own_times_are_decided_like_ours() {
     // Of two runs, the second of which went on in the log of the first.
     assert_eq!((op.service.count, response.count, op.intervals.len()), (6_000, 6_000, 3));
     assert!((2_499..2_502).contains(&response.min_ns) || (1_499..1_502).contains(&response.min_ns));
+    assert_eq!(trial.load.as_ref().expect("a load").achieved_per_s, 1_000.0);
     assert!(trial.notes.iter().any(|note| note.contains("episodes are a lower bound")));
     // What this machine was disturbed by is no matter of this test: its first block, eight times.
     let first: Vec<TrialRecord> =
