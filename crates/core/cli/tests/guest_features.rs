@@ -54,3 +54,26 @@ fn one_guest_answers_for_two_file_systems_with_its_kernel_named() {
     assert_eq!(answer(&table, 1, "flush"), "not-asked", "nothing lies under what is in memory");
     assert_eq!(rows[2]["presence"]["how"], "missing");
 }
+
+#[test]
+#[ignore = "five minutes: ./test --ring heavy, or pickfs features --engine qemu"]
+fn classes_of_foreign_file_systems_are_what_their_drivers_do() {
+    const KNOWN: &[(&str, &str, &str)] = &[
+        ("jfs", "foreign-supported", "no"),
+        ("hfsplus", "foreign-supported", "yes"),
+        ("fat32", "foreign-unsupported", "yes"),
+        ("hfs", "foreign-unsupported", "no"),
+        ("hpfs", "foreign-unsupported", "no"),
+        ("f2fs", "native", "yes"),
+    ];
+    let Some((cache, _)) = kernel() else { return };
+    let names: Vec<_> = KNOWN.iter().map(|(name, ..)| *name).collect();
+    let words = format!("features --engine qemu-tcg --fs {}", names.join(","));
+    let table = table(&cache, &words, 30);
+    for (row, (name, class, flushes)) in KNOWN.iter().enumerate() {
+        let found = &table["rows"][row]["classification"];
+        assert_eq!(found["class"], *class, "{name}");
+        assert_eq!(found["is_measured"], *class != "native", "{name}");
+        assert_eq!(answer(&table, row, "flush"), *flushes, "{name}");
+    }
+}
