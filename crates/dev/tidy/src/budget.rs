@@ -31,7 +31,8 @@ const LINES: &[(&str, usize)] = &[
     ("dev/testkit", 2090),
     // The front page and both helps name the same commands.
     ("dev/tidy", 1535),
-    ("engines/fix", 6950),
+    // Names hash as what they say, and a time is written once: an order's own part takes 7 % less.
+    ("engines/fix", 6970),
     ("engines/pair", 6090),
     // A checksum in three lanes: a tailer waits for it.
     ("engines/queue", 4690),

@@ -10,8 +10,9 @@ const ALLOWED: &[&str] = &[
     "crates/core/journal/src/map.rs",
     "crates/core/journal/src/ring.rs",
     "crates/engines/queue/src/map.rs",
-    // Exception: F_OFD_SETLK of fcntl(2), which rustix lacks.
+    // Exception: instructions of the processor.
     "crates/engines/queue/src/crc.rs",
+    // Exception: F_OFD_SETLK of fcntl(2), which rustix lacks.
     "crates/engines/queue/src/seat_lock.rs",
     // Exception: sync_file_range(2), which rustix lacks, in a crate that others link without sys.
     "crates/core/journal/src/range_sync.rs",

@@ -14,11 +14,14 @@ const HEAD_BYTES: usize = 32;
 pub struct Encoder {
     buffer: Vec<u8>,
     version: Version,
+    /// A millisecond, and how it is written: most messages have one twice.
+    time: (u64, [u8; 21]),
 }
 
 impl Default for Encoder {
     fn default() -> Self {
-        Encoder { buffer: Vec::with_capacity(4096), version: Version::Fix44 }
+        let time = (0, utc_text(0));
+        Encoder { buffer: Vec::with_capacity(4096), version: Version::Fix44, time }
     }
 }
 
@@ -62,7 +65,12 @@ impl Encoder {
 
     #[inline]
     pub fn time(&mut self, tag: u32, time_ns: UtcTime) -> &mut Self {
-        self.bytes(tag, &utc_text(time_ns))
+        let time_ms = time_ns / 1_000_000;
+        if self.time.0 != time_ms {
+            self.time = (time_ms, utc_text(time_ns));
+        }
+        let text = self.time.1;
+        self.bytes(tag, &text)
     }
 
     /// Encoded already, each with its SOH.

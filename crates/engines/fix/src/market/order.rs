@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::codec::Decimal;
 use crate::store::SessionNumber;
@@ -81,7 +82,7 @@ impl Side {
 }
 
 /// Up to `N` bytes, in place.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct InlineText<const N: usize> {
     bytes: [u8; N],
     length: u8,
@@ -107,6 +108,13 @@ impl<const N: usize> InlineText<N> {
 
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
+    }
+}
+
+/// What it says alone, in one piece: an order is looked up by its name, twice.
+impl<const N: usize> Hash for InlineText<N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(self.as_bytes());
     }
 }
 
