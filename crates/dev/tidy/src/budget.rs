@@ -31,12 +31,10 @@ const LINES: &[(&str, usize)] = &[
     ("dev/testkit", 2090),
     // The front page and both helps name the same commands.
     ("dev/tidy", 1535),
-    // Names hash as what they say, and a time is written once: an order's own part takes 7 % less.
+    // What an order or a message waits for: hashes of names, a checksum in three lanes, an order less its send.
     ("engines/fix", 6970),
     ("engines/pair", 6090),
-    // A checksum in three lanes: a tailer waits for it.
     ("engines/queue", 4690),
-    // An order less its send is an operation.
     ("engines/workloads", 3670),
     ("extras/explain", 7670),
     // Both ends of the conversation with a guest; in guest a task that is no trial, and tours of candidates.
