@@ -18,7 +18,7 @@ use crate::{
     budget::{self, OPENING_BLOCKS, SENTINEL_EVERY},
     decide::{Decision, Duel, End, Rules, Standing, decide},
     ending, factors,
-    panels::{BY_CANDIDATE, Disturbed, Group, Member, applies, groups},
+    panels::{BY_CANDIDATE, Disturbed, Group, Member, applies, are_settings, groups},
     summary::{is_carried, op_summaries},
     wording::metric_name,
 };
@@ -97,9 +97,9 @@ fn field(group: &Group<'_>, ops: &[Vec<OpSummary>], metric: &Metric) -> Vec<usiz
     members
 }
 
-/// Candidates that do not promise the same are no rivals: one question per class.
+/// File systems that do not promise the same are no rivals: one question per class.
 fn classes(group: &Group<'_>, members: Vec<usize>, compare: &str) -> Vec<Vec<usize>> {
-    if compare != BY_CANDIDATE {
+    if compare != BY_CANDIDATE || are_settings(group.members.iter().map(|member| member.cell)) {
         return vec![members];
     }
     let mut classes: BTreeMap<Durability, Vec<usize>> = BTreeMap::new();

@@ -12,7 +12,7 @@ use pickfs_record::{
 use crate::{
     articles::{Claim, articles},
     decide::{Rules, blocks_needed},
-    panels::{BY_CANDIDATE, applies},
+    panels::{BY_CANDIDATE, applies, are_settings},
 };
 
 /// Blocks in which a race runs every cell before it narrows.
@@ -134,13 +134,14 @@ pub fn enough_blocks(plan: &Plan, cells: &[Cell]) -> [u32; 2] {
 /// Rows of each question of a plan: by metric, panel and what they promise.
 pub fn rows_asked(plan: &Plan, cells: &[Cell]) -> Vec<usize> {
     let compare = &plan.design.compare;
+    let is_apart = compare == BY_CANDIDATE && !are_settings(cells);
     let mut rows: BTreeMap<_, usize> = BTreeMap::new();
     for (index, metric) in plan.design.primary.iter().enumerate() {
         for cell in cells.iter().filter(|cell| applies(metric, cell)) {
             let candidate = (compare != BY_CANDIDATE).then_some(&cell.candidate.label);
             let others = cell.levels.iter().filter(|level| level.axis != *compare);
             let levels: Vec<_> = others.map(|level| (&level.axis, &level.value)).collect();
-            let promise = (compare == BY_CANDIDATE).then_some(cell.durability);
+            let promise = is_apart.then_some(cell.durability);
             *rows.entry((index, candidate, promise, levels)).or_default() += 1;
         }
     }

@@ -73,10 +73,11 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
         false => String::new(),
     };
     let others = both.and_then(|(group, panel)| told::not_ranked(group, panel, &answer.metric));
+    let less = panel.and_then(|panel| told::survives_less(panel, answer));
     Ending {
         end: answer.end,
         panel: answer.panel.clone(),
-        sentence: format!("{sentence}.{raw}{}", others.unwrap_or_default()),
+        sentence: format!("{sentence}.{raw}{}", others.or(less).unwrap_or_default()),
         turn: panel.and_then(|panel| turn(panel, answer)),
         cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
         ..told::told(run, both, answer)
@@ -107,8 +108,10 @@ fn by(panel: Option<&Panel>, answer: &Answer) -> String {
     let rows = panel.map_or(&[][..], |panel| &panel.rows);
     let Some(row) = rows.iter().find(is_left) else { return text };
     let is_alike = |other: &Row| other.durability == row.durability;
-    let rivals = || rows.iter().filter(|other| other.backing == row.backing);
-    if rows.iter().filter(is_left).all(is_alike) && !rivals().all(is_alike) {
+    let is_asked =
+        |other: &Row| is_left(&other) || answer.out.iter().any(|out| out.label == other.label);
+    let mut apart = rows.iter().filter(|other| other.backing == row.backing && !is_asked(other));
+    if rows.iter().filter(is_left).all(is_alike) && apart.any(|other| !is_alike(other)) {
         text.push_str(&format!(", of what {}", survival(row.durability)));
     }
     format!("{text}, on this {}", row.backing)
@@ -251,7 +254,7 @@ fn is_of(op: &OpSummary, metric: &Metric) -> bool {
 fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
     if is_cut(run) {
         let (program, out) = (split(&run.plan.typed).0.join(" "), folder(&run.plan));
-        let command = format!("{program} run --resume {out}/{}", run.name);
+        let command = format!("{program} --resume {out}/{}", run.name);
         return Cure { command, duration_s: None };
     }
     if let Some((_, gate)) = answer.and_then(gate_of) {
@@ -431,7 +434,7 @@ mod tests {
         run.ended = None;
         run.plan.typed = ["pickfs", "run", "quick", "--out", "a b/"].map(String::from).into();
         let command = first(&run).cure.expect("a command").command;
-        assert_eq!(command, format!("pickfs run --resume 'a b'/{}", run.name));
+        assert_eq!(command, format!("pickfs --resume 'a b'/{}", run.name));
     }
 
     #[test]

@@ -164,6 +164,12 @@ fn choose_reference(group: &mut Group<'_>, planned: &str) {
     group.reference = wanted.or_else(|| group.members.iter().position(fit)).unwrap_or(0);
 }
 
+/// Candidates of one file system are settings of it: that one of them promises less is what is asked about.
+pub fn are_settings<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> bool {
+    let mut all = cells.into_iter().map(|cell| &cell.candidate.fs);
+    all.next().is_none_or(|first| all.all(|fs| fs == first))
+}
+
 /// Whether a metric is asked of a cell.
 pub fn applies(metric: &Metric, cell: &Cell) -> bool {
     holds(&metric.at, cell)

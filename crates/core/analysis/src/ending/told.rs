@@ -9,7 +9,7 @@ use crate::{
     answers::misses_its_rate,
     panels::{Group, applies},
     summary::is_carried,
-    wording::{blocks_text, interval_text, list, metric_name, quantile_name, times},
+    wording::{blocks_text, interval_text, list, metric_name, quantile_name, survival, times},
 };
 
 /// Those that are left, where the blocks say anything.
@@ -74,6 +74,18 @@ pub(super) fn not_ranked(group: &Group<'_>, panel: &Panel, metric: &Metric) -> O
     let (names, quantile) = (list(&labels), quantile_name(q));
     let said = format!(" Not ranked: {names}, too few slow episodes for {quantile}.");
     (!labels.is_empty()).then_some(said)
+}
+
+/// ` It survives a kernel crash; barriers survives a power loss.`, where a setting that won promises less than another.
+pub(super) fn survives_less(panel: &Panel, answer: &Answer) -> Option<String> {
+    let row = |label: &String| panel.rows.iter().find(|row| row.label == *label);
+    let [won] = &answer.left[..] else { return None };
+    let won = row(won).filter(|_| answer.end == AnswerEnd::Winner)?;
+    let more = answer.out.iter().filter_map(|out| row(&out.label));
+    let more =
+        more.filter(|row| row.durability > won.durability).max_by_key(|row| row.durability)?;
+    let (own, other) = (survival(won.durability), survival(more.durability));
+    Some(format!(" It {own}; {} {other}.", more.label))
 }
 
 fn out(one: &OutOf) -> String {
@@ -160,6 +172,22 @@ mod tests {
         }
         let said = told(&run);
         let end = "loop image. Not ranked: btrfs:noatime, too few slow episodes for p99.9.";
+        assert!(said.ends_with(end), "{said}");
+    }
+
+    #[test]
+    fn settings_of_one_file_system_are_compared_and_the_winner_says_what_it_gives_up() {
+        let named = [("ext4", 300_000.0), ("ext4:barrier=0", 150_000.0)];
+        let candidates = named.map(|(text, ns)| FakeCandidate::new(text, 500.0, ns)).into();
+        let mut run = fake_run(&FakeRun { blocks: 12, candidates, ..FakeRun::default() });
+        for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "ext4:barrier=0") {
+            cell.durability = pickfs_record::Durability::KernelCrash;
+        }
+        let found = crate::findings(&run);
+        let found = found.endings.iter().find(|ending| ending.panel == "sync=fdatasync");
+        let said = &found.expect("asked").sentence;
+        assert!(said.starts_with("ext4:barrier=0: "), "{said}");
+        let end = "on this loop image. It survives a kernel crash; ext4 survives a power loss.";
         assert!(said.ends_with(end), "{said}");
     }
 
