@@ -35,5 +35,5 @@ pub mod wording;
 pub use budget::ALPHA;
 pub use entry::findings;
 
-/// Fewest blocks for any interval or p (rule 8).
-pub const BLOCKS_MIN: u32 = 5;
+/// Fewest blocks for any interval: five of a fair coin say the same more often than one time in twenty (rule 8).
+pub const BLOCKS_MIN: u32 = 6;

@@ -40,11 +40,11 @@ fn way_out(cause: &rusqlite::Error) -> String {
     let program = program();
     let text = match cause.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            return format!("; free space, then go on with {program} run --resume");
+            return format!("; free space, then go on with {program} --resume");
         }
         Some(ErrorCode::SystemIoFailure) => {
             return format!(
-                "; look at dmesg, the quota and ulimit -f, then go on with {program} run --resume"
+                "; look at dmesg, the quota and ulimit -f, then go on with {program} --resume"
             );
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {

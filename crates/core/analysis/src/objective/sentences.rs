@@ -247,8 +247,8 @@ impl Contest<'_, '_> {
             let (name, trials) = (&field.run.plan.name, &field.run.trials);
             let blocks = trials.iter().map(|trial| trial.block).max().unwrap_or(0);
             match best.is_empty() && blocks < needed {
-                true => format!("more blocks: {program} run {name} --blocks {needed}"),
-                false => format!("more blocks: {program} run PLAN --until-decided"),
+                true => format!("more blocks: {program} {name} --blocks {needed}"),
+                false => format!("more blocks: {program} PLAN --until-decided"),
             }
         }))
     }

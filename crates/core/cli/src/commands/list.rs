@@ -20,7 +20,7 @@ pub fn list(folder: &Path, json: bool) -> anyhow::Result<Exit> {
     } else if rows.is_empty() {
         let (folder, program) = (folder.display(), program());
         terminal::tell(&format!(
-            "no run in {folder}; make one with {program} run, or name another folder"
+            "no run in {folder}; make one with {program} quick, or name another folder"
         ));
     } else {
         rows.iter().for_each(|row| terminal::flow(&text(row), INDENT));

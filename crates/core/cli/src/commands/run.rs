@@ -191,7 +191,7 @@ fn prepared(
     private::enter(handed, || match of_killed() {
         Some(run) => {
             let (run, program) = (quoted(&run.to_string_lossy()), program());
-            format!("; finished trials are kept, go on with {program} run --resume {run}")
+            format!("; finished trials are kept, go on with {program} --resume {run}")
         }
         None => "; no trial was finished".into(),
     })

@@ -125,7 +125,7 @@ fn an_empty_folder_of_runs_says_so_and_what_to_do() {
     let (_folder, out) = folder();
     let out = out.to_str().unwrap();
     let said = pickfs(&["show", out]);
-    let expected = format!("no run in {out}; make one with pickfs run, or name another folder\n");
+    let expected = format!("no run in {out}; make one with pickfs quick, or name another folder\n");
     assert_eq!((said.code, said.err.as_str()), (Some(0), expected.as_str()));
     assert_eq!(pickfs(&["show", out, "--json"]).out.trim(), "[]");
 }

@@ -121,7 +121,7 @@ fn a_killed_lab_leaves_nothing_and_is_resumed() {
         kill(killed);
         let (said, _) = session.end();
         assert_eq!(said.code, Some(137), "{said:?}");
-        let told = ["the lab was ended by signal 9", "go on with pickfs run --resume"];
+        let told = ["the lab was ended by signal 9", "go on with pickfs --resume"];
         let is_told = told.iter().all(|words| said.err.contains(words));
         assert!(is_told || killed != inner, "who is left says a word: {said:?}");
         let record = first_trial_is_kept(&only_run(&out));

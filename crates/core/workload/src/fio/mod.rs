@@ -42,7 +42,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         _ => Ok(()),
     },
     incompatible: |params| {
-        let none = || format!("no job file is named: {} run --fio FILE", program());
+        let none = || format!("no job file is named: {} --fio FILE", program());
         params.text("job").is_empty().then(none)
     },
     length: |params| {
