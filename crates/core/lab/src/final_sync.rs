@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(of("question-barrier"), ["append with final sync", "durable", "durable"]);
         let noatime = ["append with final sync", "read", "durable"];
         assert_eq!(of("question-noatime"), noatime);
-        assert_eq!(of("article-001-preallocation"), ["append with final sync"]);
+        assert_eq!(of("queue-throughput"), ["append with final sync"]);
         assert_eq!(
             of("dispute-capacity"),
             ["append"],

@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn what_no_schedule_waits_for_is_ranked_by_the_service_time() {
         pickfs_engine_workloads::add();
-        for name in ["fix", "pair", "roll", "column", "files", "dispute-capacity"] {
+        for name in ["fix", "pair", "column", "files", "dispute-capacity"] {
             assert!(views(name).iter().all(|view| *view == View::Service), "{name}");
         }
     }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use pickfs_lab::{
     expand::Expansion,
-    length::{Cost, too_short},
+    length::{Cost, expected_s, takes_what_it_takes, too_short},
     plan_file::read_plan,
     plans::{PLANS, TOUR},
     preflight,
@@ -36,14 +36,33 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// By what people choose for, each with its time here.
 fn list() -> anyhow::Result<Exit> {
+    let mut group = "";
     for built_in in PLANS {
+        if built_in.group != group {
+            let blank = if group.is_empty() { "" } else { "\n" };
+            group = built_in.group;
+            terminal::line(&format!("{blank}{group}"));
+        }
         let plan = read_plan(built_in.name, built_in.text)?;
-        terminal::flow(&format!("{:<28} {}", built_in.name, plan.question), 4);
+        let question = &plan.question;
+        terminal::flow(&format!("  {:<26} {:>6}  {question}", built_in.name, time(&plan)), 37);
     }
-    let what = "Every workload at its smallest honest scale, in twenty-five minutes: ";
-    terminal::flow(&format!("{:<28} {what}{}", TOUR.0, TOUR.1.join(", ")), 4);
+    let what = "every workload at its smallest honest scale: ";
+    terminal::flow(&format!("  {:<26} {:>6}  {what}{}", TOUR.0, "30 min", TOUR.1.join(", ")), 37);
     Ok(Exit::Done)
+}
+
+/// About, or at most; nothing where it cannot be known, or nothing of it runs here.
+fn time(plan: &Plan) -> String {
+    let Ok(expansion) = preflight::preflight(plan) else { return String::new() };
+    let minutes = expected_s(plan, &expansion.cells) / 60.0;
+    match minutes {
+        _ if takes_what_it_takes(plan) && !plan.design.stop.is_race() => String::new(),
+        0.0..100.0 => format!("{:.0} min", minutes.max(1.0)),
+        _ => format!("{:.0} h", minutes / 60.0),
+    }
 }
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {
