@@ -147,7 +147,7 @@ impl<S: Storage> Journal<S> {
 
     /// Writes what was encoded: one system call (two for seek-write), or one copy for mmap, and nothing
     /// else. Does nothing if nothing was encoded.
-    #[inline]
+    #[inline(always)]
     pub fn write_encoded(&mut self) -> Result<Appended> {
         self.check_latch()?;
         if self.needs_roll() {
