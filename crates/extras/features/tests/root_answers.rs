@@ -163,6 +163,6 @@ fn a_stopped_survey() {
 fn leftovers(run_dir: &Path) -> (usize, usize, usize) {
     let attached = loop_device::attached();
     let ours = attached.iter().filter(|one| one.backing_file.starts_with(run_dir));
-    let mounts = mount::mounts().unwrap().len();
+    let mounts = mount::mounts_inside(run_dir).unwrap().len();
     (mounts, ours.count(), std::fs::read_dir(run_dir).unwrap().count())
 }
