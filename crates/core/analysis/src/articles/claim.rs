@@ -64,7 +64,19 @@ impl Claim {
     /// Its answer may be wrong by chance, so it has a part of a run's error.
     pub fn spends_error(&self) -> bool {
         let is_cause = matches!(self.measure, Measure::Cause { .. });
-        is_cause || self.relation.compares() || self.relation.is_bound()
+        !self.is_shown_alone() && (is_cause || self.relation.compares() || self.relation.is_bound())
+    }
+
+    /// Memory beside a disk alone, which decides nothing.
+    fn is_shown_alone(&self) -> bool {
+        let holds = |side: &Scope, names: &[&str]| {
+            side.get("fs").is_some_and(|fs| names.iter().any(|name| fs.holds(name)))
+        };
+        let is_memory = |side| holds(side, &["tmpfs", "ramfs"]);
+        let [one, other] = [&self.subject, &self.object];
+        let are_apart = is_memory(one) != is_memory(other)
+            && [one, other].into_iter().all(|side| !(is_memory(side) && holds(side, &["ext4"])));
+        are_apart && ![&self.at, one, other].into_iter().any(|side| side.contains_key("backing"))
     }
 }
 

@@ -206,8 +206,7 @@ fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.out.starts_with("NO ANSWER 2 blocks are too few to compare by "), "{said:?}");
     let fix = said.out.split("\n\n").next().unwrap();
-    // Claims that name `quick` share its error: one block more than for two alone.
-    assert!(fix.ends_with(" --blocks 7") && !fix.contains("--blocks 2"), "{fix}");
+    assert!(fix.ends_with(" --blocks 6") && !fix.contains("--blocks 2"), "{fix}");
     let words = ["show", out.to_str().unwrap()];
     assert!(ok(&words).contains("  NO ANSWER 2 blocks are too few"), "the list says the same");
     assert!(!ok(&["show", only_run(&out).to_str().unwrap()]).is_empty(), "which is no failure");
