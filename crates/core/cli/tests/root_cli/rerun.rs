@@ -1,7 +1,8 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::Path};
 
 use crate::pickfs::{folder, only_run, pickfs, record, stored};
 use pickfs_record::RunRecord;
+use pickfs_store::{RunFile, reduced};
 use pickfs_testkit::{may_run, only_if};
 
 fn seven_blocks_elsewhere(run: &RunRecord) -> RunRecord {
@@ -33,6 +34,25 @@ fn seven_blocks_elsewhere(run: &RunRecord) -> RunRecord {
     long
 }
 
+/// All but who ran it where.
+fn reduced_it_shows_the_same(run: &Path) {
+    let (_kept, out) = folder();
+    let said = pickfs(&[
+        "report",
+        run.to_str().unwrap(),
+        "--format",
+        "run",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let mut whole = record(run);
+    let copy = RunFile::open(&out.join("quick.pickfs")).and_then(|file| file.read()).unwrap();
+    assert_eq!(copy, reduced(&whole));
+    whole.plan.typed.clone_from(&copy.plan.typed);
+    assert!(pickfs_analysis::findings(&whole) == pickfs_analysis::findings(&copy));
+}
+
 /// One block carries no claim: the earlier choice can no longer be told, and the program says so.
 #[test]
 fn a_plan_is_run_again_and_its_choices_are_judged() {
@@ -45,6 +65,7 @@ fn a_plan_is_run_again_and_its_choices_are_judged() {
     let short = ["--measure", "200ms", "--warmup", "100ms", "--raw-probe", "100ms", "--out", out];
     let said = pickfs(&[&plan[..], &short[..]].concat());
     assert_eq!(said.code, Some(4), "one block decides nothing: {said:?}");
+    reduced_it_shows_the_same(&only_run(&first));
     let earlier = seven_blocks_elsewhere(&record(&only_run(&first)));
     let before = stored(&folder, "before", &earlier);
     let said = pickfs(&["run", "--again", &before, "--out", again.to_str().unwrap()]);
