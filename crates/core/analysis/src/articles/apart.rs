@@ -93,6 +93,7 @@ pub(super) fn only_shown(claim: &Claim, [one, other]: [&Placed<'_>; 2]) -> Optio
     let is_named = [&claim.subject, &claim.object].iter().any(|of| of.contains_key("backing"));
     match &claim.measure {
         Measure::Number(metric) if !metric.statistic.is_ranked() => Some(MAXIMUM),
+        _ if claim.is_shown => Some(MEMORY),
         _ if one.row.backing != other.row.backing && !is_named => Some(MEMORY),
         _ => None,
     }

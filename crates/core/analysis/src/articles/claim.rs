@@ -37,6 +37,9 @@ pub struct Claim {
     /// The plan that was made for it: its runs are asked before any other.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
+    /// Memory beside a disk alone: shown and never decided.
+    #[serde(default, rename = "shown", skip_serializing_if = "std::ops::Not::not")]
+    pub is_shown: bool,
     /// What is asked in place of what the article said, where that cannot be decided.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub asks: String,
@@ -64,19 +67,7 @@ impl Claim {
     /// Its answer may be wrong by chance, so it has a part of a run's error.
     pub fn spends_error(&self) -> bool {
         let is_cause = matches!(self.measure, Measure::Cause { .. });
-        !self.is_shown_alone() && (is_cause || self.relation.compares() || self.relation.is_bound())
-    }
-
-    /// Memory beside a disk alone, which decides nothing.
-    fn is_shown_alone(&self) -> bool {
-        let holds = |side: &Scope, names: &[&str]| {
-            side.get("fs").is_some_and(|fs| names.iter().any(|name| fs.holds(name)))
-        };
-        let is_memory = |side| holds(side, &["tmpfs", "ramfs"]);
-        let [one, other] = [&self.subject, &self.object];
-        let are_apart = is_memory(one) != is_memory(other)
-            && [one, other].into_iter().all(|side| !(is_memory(side) && holds(side, &["ext4"])));
-        are_apart && ![&self.at, one, other].into_iter().any(|side| side.contains_key("backing"))
+        !self.is_shown && (is_cause || self.relation.compares() || self.relation.is_bound())
     }
 }
 
