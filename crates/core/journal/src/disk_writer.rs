@@ -102,7 +102,7 @@ impl Writer for DiskWriter {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(
         &mut self,
         file: &mut DiskFile,
