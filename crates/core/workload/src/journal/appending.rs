@@ -156,7 +156,8 @@ impl Appending {
         Ok(end_ns)
     }
 
-    #[inline]
+    // A return between two of these system calls makes the next one slower by some 200 ns (BENCHMARKS.md).
+    #[inline(always)]
     fn write<C: Clock>(
         &mut self,
         clock: &C,
@@ -267,7 +268,7 @@ impl Work for Appending {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn run<C: Clock>(&mut self, clock: &C, arrival: &Due, bench: &mut Bench) -> Result<u64, Fault> {
         self.is_ready = false;
         let is_next_due = arrival.next_due_ns.is_none_or(|due_ns| due_ns <= arrival.start_ns);
