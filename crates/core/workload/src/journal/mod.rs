@@ -22,7 +22,7 @@ pub(crate) use replayed::recording;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "journal",
-    version: 4,
+    version: 5,
     about: "appends records to a journal: preallocation, write path, sync and roll are parameters",
     params: params::PARAMS,
     ops: params::ops,
