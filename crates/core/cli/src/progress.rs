@@ -112,7 +112,7 @@ impl Sink for Progress {
             Event::RunStarted { trials, expected_s, seed, file, card, environment, .. } => {
                 self.say(card_text(card, environment, self.on_terminal));
                 self.bar.set_length(STEPS as u64);
-                let expected = length_text(&self.plan, *expected_s);
+                let expected = length_text(&self.plan, *expected_s, *trials);
                 let trials = format!("{}, ", counted(u64::from(*trials), "trial"));
                 let trials = if self.plan.design.stop.is_race() { "" } else { &trials };
                 self.say(format!("{trials}{expected}, seed {seed}, kept in {file}"));

@@ -56,7 +56,8 @@ impl Cost {
             _ => "directories as they are".into(),
         };
         let rights = if needs_root(plan, cells) { "root" } else { "no root" };
-        Cost { time: length_text(plan, expected_s(plan, cells)), room, rights }
+        let trials = plan.design.blocks * cells.len() as u32;
+        Cost { time: length_text(plan, expected_s(plan, cells), trials), room, rights }
     }
 }
 
@@ -66,12 +67,12 @@ impl fmt::Display for Cost {
     }
 }
 
-pub fn length_text(plan: &Plan, expected_s: f64) -> String {
+pub fn length_text(plan: &Plan, expected_s: f64, trials: u32) -> String {
     let about = format!("about {}", span_text(expected_s));
     match plan.design.stop {
         StopRule::Decided { .. } => format!("at most {}", span_text(expected_s)),
         StopRule::Blocks { .. } if takes_what_it_takes(plan) => {
-            format!("{about}, beside the program's own time in each trial")
+            format!("{trials} times the program's own time, and {about}")
         }
         StopRule::Blocks { .. } => {
             let twice = span_text(2.0 * expected_s);
@@ -182,14 +183,16 @@ mod tests {
         let mut plan = planned("postgresql");
         plan.design.stop = StopRule::Blocks { tie_margin: 0.05 };
         let cells = preflight(&plan).expect("runs").cells;
-        let text = length_text(&plan, expected_s(&plan, &cells));
-        assert!(text.ends_with("beside the program's own time in each trial"), "{text}");
+        let text = Cost::of(&plan, &cells).time;
+        let trials = plan.design.blocks as usize * cells.len();
+        let own = format!("{trials} times the program's own time, and about ");
+        assert!(text.starts_with(&own), "{text}");
     }
 
     #[test]
     fn repeats_are_foreseen() {
         let plan = planned("column-tiny");
-        let text = length_text(&plan, 60.0);
+        let text = length_text(&plan, 60.0, 3);
         assert_eq!(text, "about 1 min, up to 2 min if every trial is disturbed and repeated");
     }
 
@@ -207,7 +210,7 @@ mod tests {
         for name in ["quick", "queue", "fix", "pair"] {
             let plan = planned(name);
             let expansion = preflight(&plan).expect("runs");
-            let text = length_text(&plan, expected_s(&plan, &expansion.cells));
+            let text = Cost::of(&plan, &expansion.cells).time;
             assert!(text.starts_with("at most 5 min "), "card and image too: {text}");
             assert_eq!(too_short(&plan, &expansion.cells), None);
             let planned = Rules::of(&plan).planned;

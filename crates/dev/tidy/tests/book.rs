@@ -59,7 +59,7 @@ fn the_front_page_and_both_helps_name_the_same_six_commands() {
     let [readme, run, help] = ["README.md", "run", "crates/core/cli/src/examples.rs"]
         .map(|path| fs::read_to_string(root.join(path)).unwrap());
     let table = readme.split("<!-- begin choices -->").nth(1).unwrap();
-    let commands = table.split("<!-- end choices -->").next().unwrap().split("`./run ").skip(1);
+    let commands = table.split("<!-- end choices -->").next().unwrap().split("./run ").skip(1);
     let words: Vec<_> = commands.map(|command| command.split([' ', '`']).next().unwrap()).collect();
     assert_eq!(words.len(), 6, "{words:?}");
     for word in words {

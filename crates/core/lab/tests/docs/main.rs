@@ -110,14 +110,20 @@ fn cost(name: &str) -> Cost {
     Cost::of(&plan, &expand(&plan, workload, ceiling).expect("cells").cells)
 }
 
+/// The command line, with sudo where it needs root.
+fn typed(words: &str, cost: &Cost) -> String {
+    let root = if cost.rights == "root" { "sudo " } else { "" };
+    format!("`{root}./run {words}`")
+}
+
 #[test]
 fn each_question_says_what_its_command_takes() {
     for page in parts::pages() {
         let top = "../".repeat(page.matches('/').count());
         parts::put(&page, &mut |part| {
             let plan = part.strip_prefix("cost ")?;
-            let file = format!("{top}plans/{plan}.toml");
-            Some(format!("`./run {plan}` takes {} ([plan]({file})).", cost(plan)))
+            let (cost, file) = (cost(plan), format!("{top}plans/{plan}.toml"));
+            Some(format!("{} takes {cost} ([plan]({file})).", typed(plan, &cost)))
         });
     }
 }
@@ -125,10 +131,8 @@ fn each_question_says_what_its_command_takes() {
 #[test]
 fn the_front_page_has_a_command_for_each_purpose() {
     let own = |times: &str| Cost { time: times.into(), ..cost("quick") };
-    let mut table = String::from(
-        "| for | command | time | writes at least | rights |\n|---|---|---|---|---|\n",
-    );
-    for (purpose, page, words, Cost { time, room, rights }) in [
+    let mut table = String::from("| for | command | time | writes at least |\n|---|---|---|---|\n");
+    for (purpose, page, words, cost) in [
         ("a journal, a log", "questions/journal.md", "quick", cost("quick")),
         ("a database", "questions/postgresql.md", "postgresql", cost("postgresql")),
         ("kdb+, a column store", "questions/column-store.md", "column", cost("column")),
@@ -136,12 +140,10 @@ fn the_front_page_has_a_command_for_each_purpose() {
         ("a program of mine", "questions/own-program.md", "-- COMMAND", own("24 times its own")),
         ("my fio jobs", "fio.md", "--fio JOBFILE", own("24 times their own")),
     ] {
-        let time = time.split(", up to").next().unwrap_or_default();
-        writeln!(
-            table,
-            "| [{purpose}](docs/{page}) | `./run {words}` | {time} | {room} | {rights} |"
-        )
-        .expect("a line");
+        let command = typed(words, &cost);
+        let time = cost.time.split(", up to").next().unwrap_or_default();
+        writeln!(table, "| [{purpose}](docs/{page}) | {command} | {time} | {} |", cost.room)
+            .expect("a line");
     }
     check_part("../README.md", "choices", &table);
 }

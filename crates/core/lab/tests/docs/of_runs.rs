@@ -68,13 +68,12 @@ fn with<T>(name: &str, work: impl FnOnce(Option<&Run>) -> T) -> T {
     })
 }
 
-/// What it takes stands on the page, beside the command.
-fn not_yet(name: &str, words: &str) -> String {
-    let plan = planned(name).name;
+/// The command, and what it takes, stand below on the page.
+fn not_yet(words: &str) -> &'static str {
     match words {
-        "line" => "not yet run".into(),
-        "answer" => format!("Not yet run: `./run {plan}`."),
-        _ => String::new(),
+        "line" => "not yet run",
+        "answer" => "Not yet run here. Ask your machine:",
+        _ => "",
     }
 }
 
@@ -88,7 +87,10 @@ fn images_from(page: &str) -> String {
 
 fn said(page: &str, name: &str, words: &str) -> String {
     with(name, |run| {
-        let Some((run, findings)) = run else { return not_yet(name, words) };
+        let Some((run, findings)) = run else {
+            drop(planned(name));
+            return not_yet(words).into();
+        };
         assert_eq!(run.plan.name, plan_name(name), "reference/{name}.pickfs is of another plan");
         let subject = Subject::new(run, findings);
         let part = part(&subject, name, words, &images_from(page));
@@ -102,7 +104,10 @@ fn said(page: &str, name: &str, words: &str) -> String {
             let old = fs::read_to_string(file(&path)).unwrap_or_default();
             keep(&path, &old, picture);
         }
-        part.text
+        match words {
+            "how sure" => format!("**How sure**\n\n{}", part.text),
+            _ => part.text,
+        }
     })
 }
 

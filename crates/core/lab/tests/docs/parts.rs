@@ -68,6 +68,7 @@ fn rewritten(page: &str, text: &str, text_of: &mut dyn FnMut(&str) -> Option<Str
         let (old, after) = after.split_once(&end).unwrap_or_else(|| panic!("{page}: no {end}"));
         let new = match text_of(name) {
             None => old.to_owned(),
+            Some(new) if old.contains('\n') && new.trim().is_empty() => "\n".into(),
             Some(new) if old.contains('\n') => format!("\n\n{}\n\n", new.trim()),
             Some(new) => new.split_whitespace().collect::<Vec<_>>().join(" "),
         };
