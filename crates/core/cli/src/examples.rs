@@ -3,6 +3,7 @@ pub const PICKFS: &str = "What are you choosing for?
   pickfs postgresql                       a database; also sqlite, redis, rocksdb
   pickfs column                           kdb+, a column store
   pickfs files                            a file server, a NAS
+  pickfs queue                            a memory-mapped queue (Chronicle-like)
   pickfs -- make -j4                      a program of yours
   pickfs --fio my-jobs.fio                your fio jobs
 

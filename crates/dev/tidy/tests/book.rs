@@ -54,14 +54,14 @@ fn the_index_leads_to_every_page() {
 }
 
 #[test]
-fn the_front_page_and_both_helps_name_the_same_six_commands() {
+fn the_front_page_and_both_helps_name_the_same_seven_commands() {
     let root = tree::root();
     let [readme, run, help] = ["README.md", "run", "crates/core/cli/src/examples.rs"]
         .map(|path| fs::read_to_string(root.join(path)).unwrap());
     let table = readme.split("<!-- begin choices -->").nth(1).unwrap();
     let commands = table.split("<!-- end choices -->").next().unwrap().split("./run ").skip(1);
     let words: Vec<_> = commands.map(|command| command.split([' ', '`']).next().unwrap()).collect();
-    assert_eq!(words.len(), 6, "{words:?}");
+    assert_eq!(words.len(), 7, "{words:?}");
     for word in words {
         assert!(run.contains(&format!("\n./run {word} ")), "./run --help has no {word}");
         assert!(help.contains(&format!("\n  pickfs {word} ")), "pickfs --help has no {word}");

@@ -137,6 +137,7 @@ fn the_front_page_has_a_command_for_each_purpose() {
         ("a database", "questions/postgresql.md", "postgresql", cost("postgresql")),
         ("kdb+, a column store", "questions/column-store.md", "column", cost("column")),
         ("a file server, a NAS", "questions/small-files.md", "files", cost("files")),
+        ("a memory-mapped queue (Chronicle-like)", "questions/queue.md", "queue", cost("queue")),
         ("a program of mine", "questions/own-program.md", "-- COMMAND", own("24 times its own")),
         ("my fio jobs", "fio.md", "--fio JOBFILE", own("24 times their own")),
     ] {
