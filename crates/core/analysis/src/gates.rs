@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug, PartialEq)]
 pub struct Gate {
     pub kind: &'static str,
-    why: &'static str,
+    pub why: &'static str,
     pub mend: &'static str,
     pub option: Option<(&'static str, &'static str)>,
     /// More blocks of the same run may lift it.

@@ -14,7 +14,7 @@ mod parts;
 
 use std::{fmt::Write, fs, path::PathBuf};
 
-use pickfs_analysis::{ALPHA, decide::blocks_needed};
+use pickfs_analysis::{ALPHA, decide::blocks_needed, gates::GATES};
 use pickfs_candidate::{
     fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
@@ -98,6 +98,16 @@ fn the_blocks_that_an_answer_needs_are_listed() {
         writeln!(table, "| {candidates} | {} |", needed.join(" | ")).expect("a line");
     }
     check_part("plans.md", "blocks needed", &table);
+}
+
+#[test]
+fn the_gates_are_listed() {
+    let mut table = String::from("| gate | it means | cure |\n|---|---|---|\n");
+    for gate in &GATES {
+        let (kind, why, mend) = (gate.kind, gate.why.trim_end_matches(','), gate.mend);
+        writeln!(table, "| `{kind}` | {why} | {mend} |").expect("a line");
+    }
+    check_part("method.md", "gates", &table);
 }
 
 /// What a built-in plan takes where every file system of it is there.
