@@ -56,7 +56,7 @@ impl Cost {
             _ => "directories as they are".into(),
         };
         let rights = if needs_root(plan, cells) { "root" } else { "no root" };
-        let trials = plan.design.blocks * cells.len() as u32;
+        let trials = plan.design.blocks.saturating_mul(cells.len() as u32);
         Cost { time: length_text(plan, expected_s(plan, cells), trials), room, rights }
     }
 }
