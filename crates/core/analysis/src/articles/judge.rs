@@ -140,25 +140,25 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
         rows.iter().filter(is).collect::<Vec<_>>()
     };
     let (faster, slower) = (said(Relation::Faster), said(Relation::Slower));
-    let margins = rows.iter().map(|(_, ratio)| match ratio.claim {
-        Claim::Equal { margin } if ratio.gate.is_none() => Some(1.0 + margin),
+    let margin = |row: &Named<'_>| match row.1.claim {
+        Claim::Equal { margin } if row.1.gate.is_none() => Some(1.0 + margin),
         _ => None,
-    });
-    let equal = margins.reduce(|one, other| Some(one?.max(other?))).flatten();
-    let outcome = match (relation, faster.len(), slower.len(), equal) {
-        (Relation::Mixed, 1.., 1.., _) => Outcome::Seen,
-        (Relation::Mixed, faster, slower, _) if rows.len() == faster.max(slower) => {
-            Outcome::Opposite
-        }
-        (Relation::Dominates(_), _, slower, _) if slower > allowed => Outcome::Opposite,
-        (Relation::Dominates(_), 1.., _, _) => Outcome::Seen,
-        (Relation::Dominates(_), _, _, Some(visible_ratio)) => {
-            Outcome::NoDifference { visible_ratio }
-        }
+    };
+    let equal = rows.iter().map(margin).reduce(|one, other| Some(one?.max(other?))).flatten();
+    // Those that are left out are fewer than those that count.
+    let allowed = allowed.min(rows.len().saturating_sub(1) / 2);
+    let outcome = match (relation, equal) {
+        (_, Some(visible_ratio)) => Outcome::NoDifference { visible_ratio },
+        (Relation::Mixed, _) if !faster.is_empty() && !slower.is_empty() => Outcome::Seen,
+        (Relation::Mixed, _) if rows.len() == faster.len().max(slower.len()) => Outcome::Opposite,
+        (Relation::Dominates(_), _) if faster.len() + allowed >= rows.len() => Outcome::Seen,
+        (Relation::Dominates(_), _) if 2 * slower.len() > rows.len() => Outcome::Opposite,
         _ => {
             let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
             let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.as_ref());
-            let why = || format!("{} blocks do not tell {} rows apart", blocks, rows.len());
+            let (faster, slower, all) = (faster.len(), slower.len(), rows.len());
+            let open = all - faster - slower - rows.iter().filter_map(margin).count();
+            let why = || format!("faster in {faster}, slower in {slower}, open in {open} of {all}");
             Outcome::NotDecided { blocks, why: gate.map_or_else(why, |gate| gate.why.clone()) }
         }
     };
@@ -238,7 +238,11 @@ mod tests {
         let said =
             |relation, list: &[(f64, f64)]| of_rows(relation, &rows(list)).expect("rows").0.words();
         let (up, flat, down, near) = ((1.2, 1.5), (0.9, 1.1), (0.5, 0.8), (0.98, 1.03));
-        assert_eq!(said(Relation::Dominates(0), &[up, flat, up]), "seen here");
+        assert_eq!(said(Relation::Dominates(0), &[up, up, up]), "seen here");
+        assert_eq!(said(Relation::Dominates(0), &[up, flat, up]), "not decided");
+        assert_eq!(said(Relation::Dominates(1), &[up, flat, up]), "seen here");
+        assert_eq!(said(Relation::Dominates(3), &[up, flat]), "not decided", "one of two is half");
+        assert_eq!(said(Relation::Dominates(0), &[up, up, up, down]), "not decided");
         assert_eq!(said(Relation::Dominates(0), &[down, down, up]), "opposite here");
         assert_eq!(said(Relation::Dominates(1), &[up, down, up]), "seen here");
         assert_eq!(said(Relation::Dominates(0), &[flat, flat]), "not decided");
@@ -246,6 +250,10 @@ mod tests {
         assert_eq!(said(Relation::Mixed, &[up, up, down, down, flat]), "seen here");
         assert_eq!(said(Relation::Mixed, &[flat, flat]), "not decided");
         assert_eq!(said(Relation::Mixed, &[up, up]), "opposite here");
+        assert_eq!(said(Relation::Mixed, &[near, near]), "no difference here");
+        let few = of_rows(Relation::Dominates(0), &rows(&[up, flat, down, near])).expect("rows");
+        let why = "faster in 1, slower in 1, open in 1 of 4";
+        assert_eq!(few.0, Outcome::NotDecided { blocks: 8, why: why.into() });
         let (_, text) = of_rows(Relation::Dominates(0), &rows(&[up, down])).expect("rows");
         assert!(
             text.starts_with("faster in 1 of 2 rows (most: a row, 1.34x), slower in 1 of 2"),

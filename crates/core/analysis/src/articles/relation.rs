@@ -5,8 +5,8 @@
 //! | `faster`, `slower` | the interval of the ratio lies on that side of 1 |
 //! | `at least 5` | the interval lies at or above that many times |
 //! | `about equal`, `within 1.3` | the interval lies between 1/1.1 (1/1.3) and 1.1 (1.3) |
-//! | `dominates`, `dominates but 1` | over several rows: faster in some, slower in none (in that many at most) |
-//! | `mixed` | over several rows: faster in some and slower in others, or no row differs |
+//! | `dominates`, `dominates but 1` | over several rows: faster in each (in all but that many, and in over half) |
+//! | `mixed` | over several rows: faster in some and slower in others |
 //! | `under 20us`, `over 1ms` | the interval of a value lies under it, or over it |
 //! | `reaches 100000` | a rate is that many a second or more |
 //! | `none`, `some` | a count is zero, or not; a cause has its part of the slow time |
@@ -35,7 +35,7 @@ pub enum Relation {
     AtLeast(f64),
     /// The two are within this ratio of each other; above 1.
     Within(f64),
-    /// Faster in some rows and slower in no more than so many.
+    /// Faster in all rows but so many, which are fewer than the others.
     Dominates(u32),
     /// Neither of the two is ahead in all rows that differ.
     Mixed,

@@ -21,6 +21,10 @@ pub fn slow_ext4() -> Vec<Speed> {
     ]
 }
 
+fn all_slow() -> RunRecord {
+    column(64, 26, vec![Speed::new("ext4", "", 0.3)])
+}
+
 #[test]
 fn phases_plant_seen_opposite_no_difference_and_few_blocks() {
     let run = || column(64, 16, slow_ext4());
@@ -56,8 +60,10 @@ fn tables_and_several_rows_answer_as_one() {
         "{mean:?}"
     );
     let rows = shipped("002-write-consistent-64", &[run()]);
+    assert_eq!(reason(&rows), "faster in 6, slower in 0, open in 4 of 10", "{rows:?}");
+    let rows = shipped("002-write-consistent-64", &[all_slow()]);
     assert_eq!(rows.outcome, Outcome::Seen, "{rows:?}");
-    assert!(rows.runs[0].evidence[0].text.contains("faster in 6 of 10 rows"), "{rows:?}");
+    assert!(rows.runs[0].evidence[0].text.contains("faster in 10 of 10 rows"), "{rows:?}");
     let all = shipped("002-no-single-best", &[run()]);
     assert_eq!(all.outcome, Outcome::Opposite, "ext4 and btrfs are slower throughout: {all:?}");
     assert_eq!(all.runs[0].without, ["f2fs", "zfs"]);
@@ -75,7 +81,7 @@ fn a_cold_row_that_was_warm_decides_nothing() {
 /// What a gate leaves out of a claim over several rows is told, and half of them withhold it.
 #[test]
 fn rows_that_are_left_out_are_counted_and_half_of_them_decide_nothing() {
-    let run = column(64, 26, slow_ext4());
+    let run = all_slow();
     let found = findings(&run);
     let panel = found.panels.iter().find(|panel| panel.title == "lanes=64").expect("a panel");
     let is_row = |phase: &&PhaseRow| phase.is_high_impact && !phase.is_derived;
