@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::Claim;
+use crate::wording::list;
 
 /// How a claim stands on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -46,6 +47,16 @@ impl Outcome {
     pub fn is_answer(&self) -> bool {
         use Outcome::{NotDecided, NotTestable, Shown};
         !matches!(self, Shown { .. } | NotDecided { .. } | NotTestable { .. })
+    }
+
+    /// Without rows that the claim names: only what a single pair is enough for is said.
+    pub(super) fn without(self, names: &[String], is_enough: &Outcome, whence: &str) -> Self {
+        if names.is_empty() || !self.is_answer() || self == *is_enough {
+            return self;
+        }
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let why = format!("{} {verb} not in {whence}", list(names));
+        Outcome::NotDecided { blocks: 0, why }
     }
 
     /// How much a pair weakens a claim that must hold in each: the largest wins.

@@ -21,6 +21,9 @@ pub(super) struct Miss {
     pub(super) wants: String,
 }
 
+/// The step at which one of two rows has no trial that came to its end.
+const NO_RESULT: u8 = 8;
+
 pub(super) fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
     Err(Miss { step, reason: reason.into(), wants: String::new() })
 }
@@ -43,10 +46,12 @@ pub(super) fn run_answer(
     };
     let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
     let outcome = worst.map_or(Outcome::not_testable("no rows"), |worst| worst.outcome.clone());
+    let without = without(claim, rows, &evidence);
+    let outcome = coarsest(outcome, &evidence);
     Ok(RunAnswer {
         run: desk.run.name.clone(),
-        outcome: coarsest(outcome, &evidence),
-        without: without(claim, rows),
+        outcome: outcome.without(&without, &Outcome::Opposite, "this run"),
+        without,
         conditions: conditions(&subjects[0]),
         evidence,
     })
@@ -111,10 +116,16 @@ fn absent(desk: &Desk<'_>, selector: &Scope) -> String {
     format!("no row of {}{why}", asked(selector))
 }
 
-fn without(claim: &Claim, rows: &[Placed<'_>]) -> Vec<String> {
+/// File systems of the claim that nothing is said of.
+fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<String> {
     let of = |scope: &Scope| scope.get("fs").map_or(Vec::new(), |of| of.words().to_vec());
     let named = [of(&claim.subject), of(&claim.object)].concat();
-    let is_there = |fs: &String| rows.iter().any(|row| row.property("fs").as_ref() == Some(fs));
+    let texts = evidence.iter().flat_map(|own| [&own.panel, &own.subject, &own.object]);
+    let parts: Vec<&str> = texts.flat_map(|text| text.split(", ")).collect();
+    let is_there = |fs: &String| {
+        let mut own = rows.iter().filter(|row| row.property("fs").as_ref() == Some(fs));
+        own.any(|row| parts.contains(&row.row.label.as_str()))
+    };
     unique(named.into_iter().filter(|fs| !is_there(fs)))
 }
 
@@ -183,15 +194,39 @@ fn together(
     let judged = pairs.iter().filter(|two| apart::only_shown(claim, **two).is_none()).count();
     let rules = budget::claim(&desk.run.plan, claim);
     let rules = Rules { alpha: rules.alpha / judged.max(1) as f64, ..rules };
-    let mut found = Vec::new();
+    let (mut found, mut lost) = (Vec::new(), Vec::new());
     for two in pairs {
         match pair(claim, desk, two, rules) {
             Ok(evidence) => found.push(evidence),
-            Err(miss) => keep(miss),
+            Err(miss) => {
+                lost.extend((miss.step == NO_RESULT).then(|| open(two, &miss.reason)));
+                keep(miss);
+            }
         }
     }
     let none = || Miss { step: 5, reason: "no two rows to compare".into(), wants: String::new() };
-    if found.is_empty() { Err(nearest.unwrap_or_else(none)) } else { Ok(found) }
+    if found.is_empty() {
+        return Err(nearest.unwrap_or_else(none));
+    }
+    found.extend(lost);
+    Ok(found)
+}
+
+/// A pair of which one has no result: it must not drop out of a claim in silence.
+fn open(two: [&Placed<'_>; 2], why: &str) -> Evidence {
+    let (panel, [subject, object]) = apart::words(two);
+    Evidence {
+        text: format!("{subject} beside {object}{}: {why}", place(&panel)),
+        panel,
+        subject,
+        object,
+        ratio: None,
+        interval: None,
+        blocks: 0,
+        is_planned: false,
+        takes: String::new(),
+        outcome: Outcome::NotDecided { blocks: 0, why: why.into() },
+    }
 }
 
 fn pair(
@@ -201,7 +236,7 @@ fn pair(
     rules: Rules,
 ) -> Result<Evidence, Miss> {
     if let Some(row) = two.into_iter().find(|row| row.row.trials == 0) {
-        return miss(8, format!("{} has no result: {}", row.row.label, reason(row)));
+        return miss(NO_RESULT, format!("{} has no result: {}", row.row.label, reason(row)));
     }
     match &claim.measure {
         Measure::Number(metric) => match apart::only_shown(claim, two) {

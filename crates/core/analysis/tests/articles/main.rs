@@ -283,11 +283,17 @@ fn rows_that_are_no_reference_are_compared_themselves() {
     let run = fake_run(&FakeRun { blocks: 20, ..FakeRun::default() });
     let claim = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.p50\"\n\
         subject = { fs = \"xfs\" }\nobject = { fs = \"btrfs|zfs\" }\nrelation = \"at least 2\"\n";
-    let answer = put(claim, &[run]);
-    assert_eq!(answer.outcome, Outcome::Seen, "{answer:?}");
+    let answer = put(claim, std::slice::from_ref(&run));
+    assert_eq!(reason(&answer), "zfs is not in this run");
+    assert_eq!(answer.takes, "a run of a plan of journal with zfs");
     let evidence = &answer.runs[0].evidence[0];
     assert!((evidence.ratio.expect("both have one") - 1480.0 / 550.0).abs() < 0.2);
+    assert_eq!(evidence.outcome, Outcome::Seen);
     assert_eq!(answer.runs[0].without, ["zfs"]);
+    let there = put(&claim.replace("btrfs|zfs", "btrfs"), std::slice::from_ref(&run));
+    assert_eq!(there.outcome, Outcome::Seen, "{there:?}");
+    let other = put(&claim.replace("at least 2", "slower"), &[run]);
+    assert_eq!(other.outcome, Outcome::Opposite, "one that is there is enough");
 }
 
 #[test]
@@ -372,7 +378,8 @@ fn features_answer_from_their_table_and_facts_from_their_sources() {
     let known = Known { workloads: WORKLOADS, features: Some(&features), origins: &origins };
     let all = answers(std::slice::from_ref(article), &[], &known);
     let of = |id: &str| all.iter().find(|answer| answer.claim.id == id).expect("a claim");
-    assert_eq!(of("004-foreign-no-links").outcome, Outcome::Seen);
+    let said = "affs, fat16, hfs and hpfs are not in this table";
+    assert_eq!(reason(of("004-foreign-no-links")), said);
     assert_eq!(
         of("004-foreign-no-links").runs[0].evidence[0].text,
         "fat32: hard-links no (link: EPERM)"

@@ -65,7 +65,7 @@ fn tables_and_several_rows_answer_as_one() {
     assert_eq!(rows.outcome, Outcome::Seen, "{rows:?}");
     assert!(rows.runs[0].evidence[0].text.contains("faster in 10 of 10 rows"), "{rows:?}");
     let all = shipped("002-no-single-best", &[run()]);
-    assert_eq!(all.outcome, Outcome::Opposite, "ext4 and btrfs are slower throughout: {all:?}");
+    assert!(matches!(all.outcome, Outcome::NotDecided { .. }), "others are not there: {all:?}");
     assert_eq!(all.runs[0].without, ["f2fs", "zfs"]);
     let hot = shipped("002-hot-1", &[run()]);
     assert!(hot.runs[0].evidence[0].text.contains("mean of 11 rows (table hot)"), "{hot:?}");
