@@ -102,8 +102,8 @@ pub(super) fn gate(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> O
 }
 
 pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
-    use Relation::{AtLeast, Faster, Slower, Within};
-    let is_speed = matches!(relation, Faster | Slower | AtLeast(_) | Within(_));
+    use Relation::{AtLeast, Differs, NotSlower, Slower, Within};
+    let is_speed = relation.is_speed();
     let open = |why: String| Outcome::NotDecided { blocks: ratio.blocks, why };
     if let Some(gate) = ratio.gate.as_ref().filter(|_| is_speed) {
         return Some(open(gate.why.clone()));
@@ -115,10 +115,12 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
     Some(match (relation, ratio.claim) {
         (Within(most), _) if low >= 1.0 / most && high <= most => Outcome::Seen,
         (Within(most), _) if high < 1.0 / most || low > most => Outcome::Opposite,
-        (Within(_), _) => both(),
+        (NotSlower(most), _) if low >= 1.0 / most => Outcome::Seen,
+        (NotSlower(most), _) if high < 1.0 / most => Outcome::Opposite,
+        (Within(_) | NotSlower(_), _) => both(),
         (_, Claim::Equal { margin }) => Outcome::NoDifference { visible_ratio: 1.0 + margin },
         (_, Claim::Open) => both(),
-        (Slower, Claim::Slower) => Outcome::Seen,
+        (Slower, Claim::Slower) | (Differs, _) => Outcome::Seen,
         (Slower, Claim::Faster) | (_, Claim::Slower) => Outcome::Opposite,
         (AtLeast(least), _) if high < least => Outcome::Weaker,
         (AtLeast(least), _) if low < least => both(),
@@ -216,6 +218,13 @@ mod tests {
         assert_eq!(said(Relation::Within(1.1), 0.95, 1.05), "seen here");
         assert_eq!(said(Relation::Within(1.1), 1.2, 1.5), "opposite here");
         assert_eq!(said(Relation::Within(1.1), 0.8, 1.5), "not decided");
+        assert_eq!(said(Relation::NotSlower(1.5), 0.7, 3.0), "seen here", "faster is not slower");
+        assert_eq!(said(Relation::NotSlower(1.5), 0.4, 0.6), "opposite here");
+        assert_eq!(said(Relation::NotSlower(1.5), 0.6, 1.2), "not decided");
+        assert_eq!(said(Relation::Differs, 0.5, 0.9), "seen here");
+        assert_eq!(said(Relation::Differs, 1.1, 1.4), "seen here");
+        assert_eq!(said(Relation::Differs, 0.9, 1.4), "not decided");
+        assert_eq!(said(Relation::Differs, 0.97, 1.03), "no difference here");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use pickfs_record::{Metric, Scope};
 
 use super::{
-    Claim, Evidence, Measure, Outcome, RunAnswer, apart,
+    Claim, Evidence, Measure, Outcome, Relation, RunAnswer, apart,
     judge::{self, Ratio},
     placed::{Desk, Placed},
     several, takes, value,
@@ -44,17 +44,25 @@ pub(super) fn run_answer(
             together(claim, desk, &subjects, &objects)?
         }
     };
-    let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
-    let outcome = worst.map_or(Outcome::not_testable("no rows"), |worst| worst.outcome.clone());
     let without = without(claim, rows, &evidence);
-    let outcome = coarsest(outcome, &evidence);
+    let outcome = coarsest(together_say(claim.relation, &evidence), &evidence);
+    let is_enough = if claim.relation.needs_one() { Outcome::Seen } else { Outcome::Opposite };
     Ok(RunAnswer {
         run: desk.run.name.clone(),
-        outcome: outcome.without(&without, &Outcome::Opposite, "this run"),
+        outcome: outcome.without(&without, &is_enough, "this run"),
         without,
         conditions: conditions(&subjects[0]),
         evidence,
     })
+}
+
+/// The pair that weakens a claim most answers it; where one pair is enough, one that is open keeps it open.
+fn together_say(relation: Relation, evidence: &[Evidence]) -> Outcome {
+    let all = || evidence.iter().map(|evidence| &evidence.outcome);
+    let one = || all().find(|own| **own == Outcome::Seen).or(all().find(|own| !own.is_answer()));
+    let one = if relation.needs_one() { one() } else { None };
+    let heaviest = one.or(all().max_by_key(|own| own.weight()));
+    heaviest.cloned().unwrap_or_else(|| Outcome::not_testable("no rows"))
 }
 
 /// A claim over several pairs could have seen what its coarsest pair could.
