@@ -27,7 +27,10 @@ const WORDS: [(&str, &str); 7] = [
     ("seen here, but smaller", "the same direction, by less than the claim says"),
     ("opposite here", "the interval lies on the other side"),
     ("no difference here", "the two differ by less than the margin that is named"),
-    ("shown, not decided", "a value that decides nothing: memory beside a disk, a maximum"),
+    (
+        "shown, not decided",
+        "a value that decides nothing: memory beside a disk, a maximum, a count of seconds",
+    ),
     (
         "not decided",
         "rows are there: too few blocks or slow episodes, or a fact withholds the answer",

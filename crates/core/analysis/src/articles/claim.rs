@@ -37,7 +37,7 @@ pub struct Claim {
     /// The plan that was made for it: its runs are asked before any other.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
-    /// Memory beside a disk alone: shown and never decided.
+    /// Memory beside a disk, or what holds of every second or of any: shown and never decided.
     #[serde(default, rename = "shown", skip_serializing_if = "std::ops::Not::not")]
     pub is_shown: bool,
     /// What is asked in place of what the article said, where that cannot be decided.

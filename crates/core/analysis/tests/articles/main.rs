@@ -240,6 +240,18 @@ fn spread_shortest_and_worst_of_each_second_are_statistics() {
     assert_eq!(said("append.min service", "faster"), "opposite here");
 }
 
+/// The typical second is no answer to what is said of each.
+#[test]
+fn seconds_over_a_bound_are_counted_where_one_is_enough() {
+    let run = mean_run(500.0, 500.0, 8);
+    let claim = "workload = \"journal\"\nshown = true\nmeasure = \"append.worst service\"\n\
+        subject = { fs = \"ext4\" }\nrelation = \"under 100ms\"\n";
+    let answer = put(claim, &[run]);
+    assert!(matches!(&answer.outcome, Outcome::Shown { why } if why.contains("one second")));
+    let text = &answer.runs[0].evidence[0].text;
+    assert!(text.contains(" seconds with an append over 100 ms in 8 trials, the"), "{text}");
+}
+
 #[test]
 fn the_ledger_of_an_explained_run_answers_for_causes() {
     let run = explained(mean_run(500.0, 500.0, 20));
