@@ -25,7 +25,7 @@ const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs
 const WORDS: [(&str, &str); 7] = [
     ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
     ("seen here, but smaller", "the same direction, by less than the claim says"),
-    ("opposite here", "the interval lies on the other side"),
+    ("opposite here", "the interval of one pair at least lies on the other side"),
     ("no difference here", "the two differ by less than the margin that is named"),
     (
         "shown, not decided",
@@ -201,7 +201,7 @@ fn said(answer: &Answer) -> Text {
         "" => String::new(),
         text => format!(" {begin}: {text}."),
     };
-    let parts = [part("It saw", &claim.saw), part("Asked", &claim.asks)].concat();
+    let parts = [part("It saw", &claim.saw), part("Asked", &claim.asked())].concat();
     Text::from(format!("{}{parts} (", claim.says)).and(Role::Code.of(&claim.id)).and(")")
 }
 
@@ -221,6 +221,10 @@ fn details(answer: &Answer) -> Vec<String> {
     }
     match &answer.outcome {
         Outcome::NotDecided { why, .. } | Outcome::Shown { why } => lines.push(why.clone()),
+        Outcome::Opposite if run.evidence.len() > 1 => {
+            let count = run.evidence.iter().filter(|pair| pair.outcome == answer.outcome).count();
+            lines.push(format!("not so of {count} of {} pairs", run.evidence.len()));
+        }
         Outcome::NoDifference { visible_ratio } => {
             lines.push(format!("they differ by {} at most", percent_over_one(*visible_ratio)));
         }

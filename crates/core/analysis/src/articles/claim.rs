@@ -1,7 +1,8 @@
 use pickfs_record::Scope;
 use serde::{Deserialize, Serialize};
 
-use super::{Measure, Relation};
+use super::{Measure, Relation, value::CAUSE_SHARE};
+use crate::wording::list;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +65,23 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// `append.p99 service, at least 2, at sync=none; of this machine`: measure, bound and place, which are ours.
+    pub fn asked(&self) -> String {
+        let place = self.at.iter().chain(&self.needs).map(|(name, condition)| condition.of(name));
+        let place: Vec<String> = place.collect();
+        let at = if place.is_empty() { String::new() } else { format!(", at {}", list(&place)) };
+        let predicate = match &self.measure {
+            Measure::Feature(_) | Measure::Fact(_) | Measure::Unkept(_) | Measure::Advice => None,
+            Measure::Cause { .. } => {
+                let share = 100.0 * CAUSE_SHARE;
+                Some(format!("{}, {share:.0} % of the slow time or more{at}", self.measure))
+            }
+            measure => Some(format!("{measure}, {}{at}", self.relation)),
+        };
+        let asks = Some(self.asks.clone()).filter(|asks| !asks.is_empty());
+        predicate.into_iter().chain(asks).collect::<Vec<_>>().join("; ")
+    }
+
     /// Its answer may be wrong by chance, so it has a part of a run's error.
     pub fn spends_error(&self) -> bool {
         let is_cause = matches!(self.measure, Measure::Cause { .. });

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What decides nothing below this part of the slow time: it is there, and not the reason.
-const CAUSE_SHARE: f64 = 0.05;
+pub(super) const CAUSE_SHARE: f64 = 0.05;
 
 /// What one row says: the outcome, how it was seen, what would decide it.
 pub(super) type Said = (Outcome, String, String);
