@@ -239,7 +239,8 @@ fn details(answer: &Answer) -> Vec<String> {
     lines.extend(
         answer.dissent().map(|other| format!("{} says: {}", other.run, other.outcome.words())),
     );
-    lines.push(format!("({})", run.run));
+    let stood = std::iter::once(&run.run).chain(&run.conditions).cloned().collect::<Vec<_>>();
+    lines.push(format!("({})", stood.join(", ")));
     lines
 }
 

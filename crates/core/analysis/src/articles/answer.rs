@@ -104,6 +104,7 @@ pub struct RunAnswer {
     pub evidence: Vec<Evidence>,
     /// Names that the claim lists and the run has no row of.
     pub without: Vec<String>,
+    /// What it stood on, and how large its work was.
     pub conditions: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-use pickfs_record::{Metric, Scope};
+use pickfs_record::{Metric, Scope, quantity::significant};
 
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, apart,
@@ -9,6 +9,7 @@ use super::{
 use crate::{
     budget,
     decide::Rules,
+    phases::scale::scale,
     wording::{blocks_text, interval_text, percent_over_one, times, unique},
 };
 
@@ -141,7 +142,12 @@ fn conditions(placed: &Placed<'_>) -> Vec<String> {
     let kernel = placed.property("guest.kernel").or_else(|| placed.property("kernel"));
     let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
     let device = ["device.model", "device.link"].into_iter().find_map(|key| placed.property(key));
-    std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel).collect()
+    let work = ["guest.engine", "scale", "lanes", "files", "cache"];
+    let work = work.into_iter().filter_map(|key| Some(format!("{key}={}", placed.property(key)?)));
+    let factor = placed.trials().find_map(scale);
+    let factor = factor.map(|factor| format!("scale factor {}", significant(factor)));
+    let ground = std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel);
+    ground.chain(work).chain(factor).collect()
 }
 
 fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {

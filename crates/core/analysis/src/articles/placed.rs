@@ -107,7 +107,7 @@ impl<'a> Placed<'a> {
             .map(String::from)
     }
 
-    fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
+    pub(super) fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
         let cell = &self.row.cell;
         self.run
             .trials

@@ -57,7 +57,10 @@ fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) ->
     };
     let table = published::find(&claim.table).ok();
     let is_printed = |phase: &&PhaseRow| {
-        let is_it = |fact: &published::Fact| fact.label == phase.label && fact.heat() == phase.heat;
+        let is_it = |fact: &published::Fact| {
+            let heat = fact.heat();
+            fact.label == phase.label && (heat.is_none() || heat == phase.heat)
+        };
         table.is_none_or(|table| table.facts.iter().any(is_it))
     };
     let has = |row: &&Placed<'_>, phase: &PhaseRow| {

@@ -1,8 +1,11 @@
-use pickfs_analysis::{articles::Outcome, findings};
+use pickfs_analysis::{
+    articles::{Outcome, find},
+    findings,
+};
 use pickfs_record::{Outcome as TrialOutcome, RunRecord, finding::PhaseRow, record::Flag};
 use pickfs_testkit::{FakePhasedRun, LostPhase, Speed, fake_phased_run};
 
-use super::{put, reason, shipped};
+use super::{ask_all, put, reason, shipped};
 
 pub fn column(lanes: u32, blocks: u32, speeds: Vec<Speed>) -> RunRecord {
     fake_phased_run(&FakePhasedRun {
@@ -117,8 +120,13 @@ fn a_planned_phase_is_judged_with_its_plan() {
 #[test]
 fn failures_are_claims_too() {
     let files = fake_phased_run(&FakePhasedRun::files());
+    let article = find("004").expect("built in");
+    let few = ask_all(std::slice::from_ref(article), std::slice::from_ref(&files));
+    let few = few.iter().find(|answer| answer.claim.id == "004-fails-fat").expect("a claim");
+    assert!(reason(few).starts_with("needs files>=70000, here "), "{few:?}");
     let failed = shipped("004-fails-fat", std::slice::from_ref(&files));
-    assert_eq!(failed.outcome, Outcome::Seen, "{failed:?}");
+    assert_eq!(reason(&failed), "fat32 is not in this run");
+    assert_eq!(failed.runs[0].evidence[0].outcome, Outcome::Seen, "{failed:?}");
     assert!(failed.runs[0].evidence[0].text.contains("65,536"), "{failed:?}");
     let works = "workload = \"files\"\nmeasure = \"seq create.rate\"\nsubject = { fs = \"fat16\" }\nrelation = \"works\"\n";
     assert_eq!(put(works, std::slice::from_ref(&files)).outcome, Outcome::Opposite);
