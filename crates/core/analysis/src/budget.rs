@@ -10,7 +10,7 @@ use pickfs_record::{
 };
 
 use crate::{
-    articles::{Claim, articles},
+    articles::articles,
     decide::{Rules, blocks_needed},
     panels::{BY_CANDIDATE, applies, are_settings},
 };
@@ -84,10 +84,8 @@ fn cells_asked(plan: &Plan, metric: &Metric) -> usize {
 
 /// Chance of any wrong statement in what a run, a choice or a comparison of runs prints.
 pub const ALPHA: f64 = 0.05;
-/// Part of it that claims of articles have together, where there are any on the run's workload that name another plan.
-const OF_CLAIMS: f64 = 0.05;
-/// Part of it that claims have together which name the run's plan: it was made for them.
-const OF_OWN_CLAIMS: f64 = 0.45;
+/// Part of it that the claims of articles have together which name the run's plan: it was made for them.
+const OF_CLAIMS: f64 = 0.45;
 
 /// For each of so many answers; the effects of factors have as much as the answers.
 pub(crate) fn answer(plan: &Plan, answers: usize, has_effects: bool) -> Rules {
@@ -100,13 +98,9 @@ pub(crate) fn effect(plan: &Plan, effects: usize) -> Rules {
     one_of(plan, of_plan(plan), 2 * effects.max(1))
 }
 
-/// For a claim of an article.
-pub(crate) fn claim(plan: &Plan, claim: &Claim) -> Rules {
-    let [own, others] = claims(plan);
-    match claim.plan == plan.name {
-        true => one_of(plan, OF_OWN_CLAIMS * ALPHA, own),
-        false => one_of(plan, OF_CLAIMS * ALPHA, others),
-    }
+/// For a claim of an article, put to a run of its plan.
+pub(crate) fn claim(plan: &Plan) -> Rules {
+    one_of(plan, OF_CLAIMS * ALPHA, claims(plan))
 }
 
 /// For each of so many statements that are all of what is printed.
@@ -116,8 +110,7 @@ pub(crate) fn one_of(plan: &Plan, alpha: f64, shares: usize) -> Rules {
 
 /// What the plan's own answers and effects may err.
 pub fn of_plan(plan: &Plan) -> f64 {
-    let parts = claims(plan).map(|count| f64::from(u8::from(count > 0)));
-    (1.0 - parts[0] * OF_OWN_CLAIMS - parts[1] * OF_CLAIMS) * ALPHA
+    if claims(plan) > 0 { (1.0 - OF_CLAIMS) * ALPHA } else { ALPHA }
 }
 
 /// Before the first of these blocks none of a plan's questions can be answered, by the second each of them; those of one
@@ -160,10 +153,8 @@ fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
     varies + usize::from(labels.len() > 1)
 }
 
-/// Claims on a plan's workload whose answer may be wrong by chance: those that name the plan, and the others.
-fn claims(plan: &Plan) -> [usize; 2] {
+/// Claims that name the plan and whose answer may be wrong by chance.
+fn claims(plan: &Plan) -> usize {
     let all = articles().iter().flat_map(|article| &article.claims);
-    let on_workload = all.filter(|claim| claim.workload == plan.workload && claim.spends_error());
-    let (own, others): (Vec<_>, Vec<_>) = on_workload.partition(|claim| claim.plan == plan.name);
-    [own.len(), others.len()]
+    all.filter(|claim| claim.plan == plan.name && claim.spends_error()).count()
 }

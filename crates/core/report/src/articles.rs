@@ -18,7 +18,7 @@ use crate::document::{
 
 /// What a reader must know before believing any line.
 const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
-    pair bears it out. The run of the plan that was made for a claim answers it before any other. All claims that a run \
+    pair bears it out. Runs of the plan that was made for a claim answer it, and no others. All claims that a run \
     answers share a part of the five per cent that it may err, so few blocks decide little.";
 
 /// The words of an outcome with what they mean, in the order of their tables.

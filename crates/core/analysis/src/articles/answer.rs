@@ -116,8 +116,7 @@ pub struct Answer {
     pub claim: Claim,
     /// Of the first run, see [`Answer::runs`].
     pub outcome: Outcome,
-    /// Runs with rows for the claim: those of its own plan first, then by what they stand on and how long they are,
-    /// never by what they say.
+    /// Runs of its plan with rows for the claim, by what they stand on and how long they are, never by what they say.
     pub runs: Vec<RunAnswer>,
     /// What an answer would take; empty where there is one.
     pub takes: String,

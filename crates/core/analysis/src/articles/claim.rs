@@ -35,7 +35,7 @@ pub struct Claim {
     /// The workload whose rows answer it; empty where no workload does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workload: String,
-    /// The plan that was made for it: its runs are asked before any other.
+    /// The plan that was made for it: its runs alone are asked.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
     /// Memory beside a disk, or what holds of every second or of any: shown and never decided.

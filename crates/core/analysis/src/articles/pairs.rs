@@ -151,7 +151,7 @@ fn conditions(placed: &Placed<'_>) -> Vec<String> {
 }
 
 fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {
-    let rules = budget::claim(&desk.run.plan, claim);
+    let rules = budget::claim(&desk.run.plan);
     let rules = Rules { alpha: rules.alpha / subjects.len().max(1) as f64, ..rules };
     let evidence = |placed: &Placed<'_>| {
         let (outcome, text, takes) = value::of_row(claim, desk, placed, rules)?;
@@ -206,7 +206,7 @@ fn together(
         }
     }
     let judged = pairs.iter().filter(|two| apart::only_shown(claim, **two).is_none()).count();
-    let rules = budget::claim(&desk.run.plan, claim);
+    let rules = budget::claim(&desk.run.plan);
     let rules = Rules { alpha: rules.alpha / judged.max(1) as f64, ..rules };
     let (mut found, mut lost) = (Vec::new(), Vec::new());
     for two in pairs {

@@ -10,7 +10,7 @@ use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_r
 use serde_json::{Value, json};
 
 fn two_runs(folder: &Path) -> [String; 2] {
-    let journal = fake_run(&FakeRun {
+    let mut journal = fake_run(&FakeRun {
         blocks: 9,
         candidates: [("ext4", 200e3), ("xfs", 140e3), ("btrfs", 560e3)]
             .map(|(fs, ns)| FakeCandidate::new(fs, 500.0, ns))
@@ -19,7 +19,10 @@ fn two_runs(folder: &Path) -> [String; 2] {
         ..FakeRun::default()
     });
     let speeds = vec![Speed::new("ext4", "write", 0.5), Speed::new("btrfs", "", 0.4)];
-    let column = fake_phased_run(&FakePhasedRun { blocks: 22, speeds, ..FakePhasedRun::column() });
+    let ask = FakePhasedRun { blocks: 22, speeds, ..FakePhasedRun::column() };
+    let mut column = fake_phased_run(&ask);
+    journal.plan.name = "article-003-ext3-ext4".into();
+    column.plan.name = "article-002-rhel9".into();
     [stored(folder, "journal-run", &journal), stored(folder, "column-run", &column)]
 }
 
