@@ -5,12 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pickfs_record::{
-    Cell, Metric, Plan,
+    Cell, Condition, Metric, Plan,
     plan::{Axis, StopRule},
 };
+use serde_json::Value;
 
 use crate::{
-    articles::articles,
+    articles::{Claim, articles},
     decide::{Rules, blocks_needed},
     panels::{BY_CANDIDATE, applies, are_settings},
 };
@@ -60,9 +61,7 @@ pub fn race_s(plan: &Plan) -> (f64, f64) {
 }
 
 fn cells_asked(plan: &Plan, metric: &Metric) -> usize {
-    let text =
-        |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
-    let holds = |axis: &str, level: &serde_json::Value| {
+    let holds = |axis: &str, level: &Value| {
         metric.at.get(axis).is_none_or(|condition| condition.holds(&text(level)))
     };
     let levels = plan
@@ -153,8 +152,43 @@ fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
     varies + usize::from(labels.len() > 1)
 }
 
-/// Claims that name the plan and whose answer may be wrong by chance.
+/// Statements on articles that name the plan, that it can answer, and that may be wrong by chance.
 fn claims(plan: &Plan) -> usize {
     let all = articles().iter().flat_map(|article| &article.claims);
-    all.filter(|claim| claim.plan == plan.name && claim.spends_error()).count()
+    let own = all.filter(|claim| claim.plan == plan.name && claim.spends_error());
+    let own = own.filter(|claim| may_answer(plan, claim));
+    own.map(statement).collect::<BTreeSet<_>>().len()
+}
+
+/// Claims on one ratio of the same rows stand by one interval, so that they err together.
+fn statement(claim: &Claim) -> String {
+    let mut rows = [&claim.subject, &claim.object].map(|scope| format!("{scope:?}"));
+    rows.sort();
+    let bound = if claim.relation.is_bound() { claim.relation.to_string() } else { String::new() };
+    format!("{} {bound} {:?} {:?} {rows:?}", claim.measure, claim.at, claim.needs)
+}
+
+/// Whether what a plan fixes leaves a claim the rows that it asks for.
+pub(crate) fn may_answer(plan: &Plan, claim: &Claim) -> bool {
+    let holds = |(name, condition): (&String, &Condition)| {
+        if name == "fs" {
+            return plan.candidates.iter().any(|candidate| condition.holds(&candidate.fs));
+        }
+        if plan.adjust.iter().any(|own| own.params.contains_key(name)) {
+            return true;
+        }
+        let axis = plan.axes.iter().find(|axis| axis.name == *name);
+        match (axis, plan.params.get(name)) {
+            (Some(axis), _) => axis.levels.iter().any(|level| condition.holds(&text(level))),
+            (None, Some(value)) => condition.holds(&text(value)),
+            // A default, or a fact of the machine.
+            (None, None) => true,
+        }
+    };
+    let mut asked = claim.at.iter().chain(&claim.needs).chain(&claim.subject).chain(&claim.object);
+    asked.all(holds)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
 }

@@ -85,7 +85,8 @@ impl Claim {
     /// Its answer may be wrong by chance, so it has a part of a run's error.
     pub fn spends_error(&self) -> bool {
         let is_cause = matches!(self.measure, Measure::Cause { .. });
-        !self.is_shown && (is_cause || self.relation.compares() || self.relation.is_bound())
+        let is_asked = !self.is_shown && self.takes.is_empty();
+        is_asked && (is_cause || self.relation.compares() || self.relation.is_bound())
     }
 }
 

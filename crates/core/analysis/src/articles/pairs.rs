@@ -37,7 +37,13 @@ pub(super) fn run_answer(
     if let Measure::Unkept(what) = &claim.measure {
         return miss(9, format!("runs hold no comparison of {what}"));
     }
+    if !claim.takes.is_empty() {
+        return miss(9, format!("no run of {} answers it", takes::plan(claim, Some(desk.run))));
+    }
     let subjects = fitting(claim, desk, rows, &claim.subject)?;
+    if !budget::may_answer(&desk.run.plan, claim) {
+        return miss(9, "its plan, as it was run, leaves out what is asked");
+    }
     let evidence = match claim.relation.compares() {
         false => alone(claim, desk, &subjects)?,
         true => {

@@ -91,10 +91,8 @@ fn the_blocks_that_an_answer_needs_are_listed() {
         "| candidates | one question | two questions | four questions |\n|---|---|---|---|\n",
     );
     for candidates in [2, 3, 4, 6, 8, 12, 16] {
-        // What answers have beside claims of articles.
-        let alpha = 0.95 * ALPHA;
         let needed =
-            [1, 2, 4].map(|questions| blocks_needed(alpha, candidates, questions).to_string());
+            [1, 2, 4].map(|questions| blocks_needed(ALPHA, candidates, questions).to_string());
         writeln!(table, "| {candidates} | {} |", needed.join(" | ")).expect("a line");
     }
     check_part("plans.md", "blocks needed", &table);
