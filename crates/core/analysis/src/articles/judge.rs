@@ -41,14 +41,14 @@ pub(super) struct Withheld {
     pub(super) mend: &'static str,
 }
 
-/// The first beside the second; nothing where they share no block.
-fn first_beside_second(decision: Decision, gate: Option<Withheld>) -> Option<Ratio> {
-    let duel = decision.duel(1, 0);
+/// A row beside another; nothing where they share no block.
+fn beside(decision: Decision, [row, other]: [usize; 2], gate: Option<Withheld>) -> Option<Ratio> {
+    let duel = decision.duel(other, row);
     (duel.blocks > 0).then(|| Ratio {
         value: duel.ratio,
         interval: duel.closed(),
         blocks: duel.blocks,
-        claim: decision.claim(1, 0),
+        claim: decision.claim(other, row),
         decision: Some(decision),
         gate,
     })
@@ -71,7 +71,22 @@ pub(super) fn ratio(
     };
     let ranked = Ranked::mean(metrics.iter().map(|metric| (1.0, of(metric))).collect())?;
     let gate = metrics.iter().find_map(|metric| gate(desk, two, metric));
-    first_beside_second(ranked.decision(rules), gate)
+    beside(ranked.decision(rules), [0, 1], gate)
+}
+
+/// As the plan's own question tells them apart, where it holds both: an answer and a claim never differ, and its
+/// error is spent already.
+pub(super) fn planned(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> Option<Ratio> {
+    let (op, view) = (two[0].op(metric)?, two[0].operations(metric).map(|found| found.view));
+    desk.decided.iter().find_map(|(own, cells, decision)| {
+        let is_op = two[0].op(own) == Some(op) && view.is_none_or(|view| view == own.view);
+        if !is_op || own.statistic != metric.statistic {
+            return None;
+        }
+        let at = |row: &Placed<'_>| cells.iter().position(|cell| *cell == row.row.cell);
+        let rows = [at(two[0])?, at(two[1])?];
+        beside(decision.clone(), rows, gate(desk, two, metric))
+    })
 }
 
 /// What a row has in each block, lower is better, beside a bound.
@@ -84,7 +99,7 @@ pub(super) fn beside_bound(
     let blocks: Vec<_> = values.values().map(|value| vec![Some(*value), Some(bound)]).collect();
     // A bound is passed or not: there is no margin in which it is equal.
     let decided = || decide(&blocks, Rules { margin: 0.0, ..rules });
-    (!blocks.is_empty()).then(decided).and_then(|decision| first_beside_second(decision, gate))
+    (!blocks.is_empty()).then(decided).and_then(|decision| beside(decision, [0, 1], gate))
 }
 
 fn places<'s>(desk: &'s Desk<'_>, two: [&Placed<'_>; 2]) -> Option<[Place<'s>; 2]> {

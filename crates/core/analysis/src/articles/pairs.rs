@@ -292,9 +292,9 @@ fn of_metric(
     two: [&Placed<'_>; 2],
     rules: Rules,
 ) -> Result<Evidence, Miss> {
-    let planned = planned(desk, metric, two);
-    let rules = planned.map_or(rules, |alpha| Rules { alpha, ..rules });
-    let Some(found) = judge::ratio(desk, two, &[metric], rules) else {
+    let planned = judge::planned(desk, two, metric);
+    let is_planned = planned.is_some();
+    let Some(found) = planned.or_else(|| judge::ratio(desk, two, &[metric], rules)) else {
         return miss(6, format!("{metric} was not measured"));
     };
     let [subject, object] = two;
@@ -306,29 +306,10 @@ fn of_metric(
         Some(outcome) => {
             let takes = takes::pair(claim, desk, &found, &outcome);
             let name = metric.to_string();
-            Ok(Evidence { takes, ..evidence(&name, found, outcome, two, planned.is_some()) })
+            Ok(Evidence { takes, ..evidence(&name, found, outcome, two, is_planned) })
         }
         None => miss(9, format!("`{}` says nothing of {metric}", claim.relation)),
     }
-}
-
-/// What each pair of an answer that the plan named may err, where it holds both: its error is spent already.
-fn planned(desk: &Desk<'_>, metric: &Metric, two: [&Placed<'_>; 2]) -> Option<f64> {
-    if !std::ptr::eq(two[0].panel, two[1].panel) {
-        return None;
-    }
-    let view = two[0].operations(metric).map(|operations| operations.view);
-    let answer = desk.findings.answers.iter().find(|answer| {
-        let own = &answer.metric;
-        let labels = || answer.left.iter().chain(answer.out.iter().map(|out| &out.label));
-        answer.panel == two[0].panel.title
-            && own.statistic == metric.statistic
-            && metric.ops().any(|op| op == own.op)
-            && view.is_none_or(|view| view == own.view)
-            && two.iter().all(|row| labels().any(|label| *label == row.row.label))
-    })?;
-    let rows = answer.left.len() + answer.out.len();
-    Some(answer.alpha / (rows * (rows - 1) / 2).max(1) as f64)
 }
 
 fn reason(placed: &Placed<'_>) -> String {
