@@ -76,7 +76,8 @@ fn the_screen_has_counts_answers_and_reasons() {
 fn the_page_counts_every_claim_once() {
     let all: Vec<&Article> = articles().iter().collect();
     let run = journal();
-    let answers: Vec<Answer> = articles().iter().flat_map(|article| of_their_plans(article, &run)).collect();
+    let answers: Vec<Answer> =
+        articles().iter().flat_map(|article| of_their_plans(article, &run)).collect();
     let named = RunRecord { name: "a run | with a bar".into(), ..journal() };
     let document = claims_document(&all, &answers, &[&named]);
     let page = document::markdown::markdown(&document);

@@ -62,7 +62,9 @@ pub(super) fn answer(
         (Measure::Feature(_), ..) => "a table of features with these file systems".into(),
         (_, Some(takes), _) => takes.clone(),
         _ if matches!(outcome, Outcome::Shown { .. }) => String::new(),
-        _ if !without.is_empty() => format!("a run of {} with {}", plan(claim, None), list(without)),
+        _ if !without.is_empty() => {
+            format!("a run of {} with {}", plan(claim, None), list(without))
+        }
         (_, None, Some(wants)) => format!("a run of {} with {wants}", plan(claim, None)),
         _ => format!("a run of {}", plan(claim, None)),
     }
