@@ -36,6 +36,9 @@ const STORES: &[&str] = &["queue", "journal", "file-store", "pair", "journal-fda
 const FILLED: &[&str] = &["none", "precreated", "sparse", "zero-filled-hot"];
 const OF_FIX: &[&str] = &["ext4", "ext2", "ext3", "xfs", "btrfs"];
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs"];
+const OF_BTRFS: &[&str] = &["btrfs none", "btrfs lzo", "btrfs zstd"];
+const OF_ZFS: &[&str] = &["zfs none", "zfs lz4"];
+const OF_F2FS: &[&str] = &["f2fs none", "f2fs lz4"];
 const OF_NANO: &[&str] = &["xfs", "ext4", "btrfs", "f2fs", "zfs:compression=off"];
 const OF_BONNIE: &[&str] = &["ext4", "ext2", "ext3", "xfs", "btrfs", "jfs", "reiserfs-3.6"];
 
@@ -91,14 +94,12 @@ const ASKED: &[Asked] = &[
     ("column", "cold tier.rate", DISK, &[]),
     ("column", "query beside appends.rate@lanes=4", DISK, &[]),
     ("column", "append batch beside queries.rate@lanes=4", DISK, &[]),
-    (
-        "compression",
-        "write float large, durable.rate@data=nano",
-        &["btrfs none", "btrfs zstd", "zfs lz4", "f2fs lz4"],
-        &[],
-    ),
-    ("compression", "cold tier.rate@data=nano", &["btrfs none", "btrfs zstd", "zfs lz4"], &[]),
-    ("compression", "cold tier.rate@data=random", &["btrfs none", "btrfs lzo", "zfs none"], &[]),
+    ("compression", "cold tier.rate@data=nano,fs=btrfs", OF_BTRFS, &[]),
+    ("compression", "cold tier.rate@data=nano,fs=zfs", OF_ZFS, &[]),
+    ("compression", "cold tier.rate@data=nano,fs=f2fs", OF_F2FS, &[]),
+    ("compression", "write float large, durable.rate@data=nano,fs=btrfs", OF_BTRFS, &[]),
+    ("compression", "write float large, durable.rate@data=nano,fs=zfs", OF_ZFS, &[]),
+    ("compression", "write float large, durable.rate@data=nano,fs=f2fs", OF_F2FS, &[]),
     ("article-002-rhel9", "ingest, durable.rate", &["xfs", "ext4"], &[]),
     ("article-002-rhel9", "hot tier.rate", &["xfs", "ext4"], &[]),
     ("article-002-rhel9", "cold tier.rate", &["xfs", "ext4"], &[]),
