@@ -134,9 +134,12 @@ const ASKED: &[Asked] = &[
     ("git-checkout", "wall.mean service", DISK, &[]),
     ("cargo-build", "wall.mean service", DISK, &[]),
     ("journal-java", "append.p50 service", &["by=pickfs", "by=java"], &[]),
-    ("queue-chronicle", "append.p50 service", OF_FIX, IN_MEMORY),
+    ("journal-java", "append.p99.9 service", &["by=pickfs", "by=java"], &[]),
+    ("queue-chronicle", "append.p99.9 service", OF_FIX, IN_MEMORY),
+    ("queue-chronicle", "write-to-read.p99.9 service", OF_FIX, IN_MEMORY),
     ("queue-chronicle", "write-to-read.p50 service", OF_FIX, IN_MEMORY),
     ("fix-quickfix", "round-trip.p50 service", OF_FIX, IN_MEMORY),
+    ("fix-quickfix", "round-trip.p99.9 service", OF_FIX, IN_MEMORY),
     ("trust", "durable.p50", &["ext4", "ext4-again", "ext4-slowed"], &[]),
 ];
 
