@@ -36,6 +36,9 @@ const STORES: &[&str] = &["queue", "journal", "file-store", "pair", "journal-fda
 const FILLED: &[&str] = &["none", "precreated", "sparse", "zero-filled-hot"];
 const OF_FIX: &[&str] = &["ext4", "ext2", "ext3", "xfs", "btrfs"];
 const IN_MEMORY: &[&str] = &["tmpfs", "ramfs"];
+const OF_BTRFS: &[&str] = &["btrfs none", "btrfs lzo", "btrfs zstd"];
+const OF_ZFS: &[&str] = &["zfs none", "zfs lz4"];
+const OF_F2FS: &[&str] = &["f2fs none", "f2fs lz4"];
 const OF_NANO: &[&str] = &["xfs", "ext4", "btrfs", "f2fs", "zfs:compression=off"];
 const OF_BONNIE: &[&str] = &["ext4", "ext2", "ext3", "xfs", "btrfs", "jfs", "reiserfs-3.6"];
 
@@ -47,15 +50,15 @@ const ASKED: &[Asked] = &[
     ("dispute-capacity", "append.rate", &["page cache", "flush per record", "direct blocks"], &[]),
     ("article-001-preallocation", "append.mean service", FILLED, &[]),
     ("article-001-preallocation", "append.worst service", FILLED, &[]),
-    ("article-001-readers", "append.p99@readers=2", TWO, &[]),
-    ("article-001-neighbour", "append.p99", &["0", "200"], &[]),
-    ("article-001-neighbour", "append.worst", &["0", "200"], &[]),
+    ("article-001-readers", "append.p99@readers=2 service", TWO, &[]),
+    ("article-001-neighbour", "append.p99 service", &["0", "200"], &[]),
+    ("article-001-neighbour", "append.worst service", &["0", "200"], &[]),
     ("article-003-ext3-ext4", "append.worst service", &["ext3:noatime", "ext4:noatime"], &[]),
     ("article-003-ext3-ext4", "append.p99.9 service", &["ext3:noatime", "ext4:noatime"], &[]),
     ("article-003-ext3-ext4", "append.p50 service", &["ext3:noatime", "ext4:noatime"], &[]),
     ("roll", "roll.p50 service", &["inline", "ahead"], &[]),
     ("roll", "append.worst", &["inline", "ahead"], &[]),
-    ("seek-write-or-pwrite", "append.p50", &["seek-write", "pwrite"], &[]),
+    ("seek-write-or-pwrite", "append.p50 service", &["seek-write", "pwrite"], &[]),
     ("question-noatime", "append with final sync.mean@sync=none", &["noatime", "relatime"], &[]),
     ("question-noatime", "read.mean@sync=fdatasync service", &["noatime", "relatime"], &[]),
     ("question-noatime", "durable.p50@sync=fdatasync", &["noatime", "relatime"], &[]),
@@ -67,8 +70,8 @@ const ASKED: &[Asked] = &[
     ),
     ("question-barrier", "durable.p50@variant=sync of data", &["barriers", "barrier=0"], &[]),
     ("question-barrier", "durable.p50@variant=sync with a commit", &["barriers", "barrier=0"], &[]),
-    ("kernels", "append.p50", &["5.10", "6.12"], &[]),
-    ("kernels", "append.worst", &["5.10", "6.12"], &[]),
+    ("kernels", "append.p50 service", &["5.10", "6.12"], &[]),
+    ("kernels", "append.worst service", &["5.10", "6.12"], &[]),
     ("queue", "append with final sync.p50@medium=queue", DISK, &["tmpfs"]),
     ("queue-throughput", "append with final sync.rate", DISK, &["tmpfs"]),
     ("queue-read-ahead", "append.p99.99@touch=none", &["normal", "random"], &[]),
@@ -91,14 +94,12 @@ const ASKED: &[Asked] = &[
     ("column", "cold tier.rate", DISK, &[]),
     ("column", "query beside appends.rate@lanes=4", DISK, &[]),
     ("column", "append batch beside queries.rate@lanes=4", DISK, &[]),
-    (
-        "compression",
-        "write float large, durable.rate@data=nano",
-        &["btrfs none", "btrfs zstd", "zfs lz4", "f2fs lz4"],
-        &[],
-    ),
-    ("compression", "cold tier.rate@data=nano", &["btrfs none", "btrfs zstd", "zfs lz4"], &[]),
-    ("compression", "cold tier.rate@data=random", &["btrfs none", "btrfs lzo", "zfs none"], &[]),
+    ("compression", "cold tier.rate@data=nano,fs=btrfs", OF_BTRFS, &[]),
+    ("compression", "cold tier.rate@data=nano,fs=zfs", OF_ZFS, &[]),
+    ("compression", "cold tier.rate@data=nano,fs=f2fs", OF_F2FS, &[]),
+    ("compression", "write float large, durable.rate@data=nano,fs=btrfs", OF_BTRFS, &[]),
+    ("compression", "write float large, durable.rate@data=nano,fs=zfs", OF_ZFS, &[]),
+    ("compression", "write float large, durable.rate@data=nano,fs=f2fs", OF_F2FS, &[]),
     ("article-002-rhel9", "ingest, durable.rate", &["xfs", "ext4"], &[]),
     ("article-002-rhel9", "hot tier.rate", &["xfs", "ext4"], &[]),
     ("article-002-rhel9", "cold tier.rate", &["xfs", "ext4"], &[]),
@@ -120,11 +121,11 @@ const ASKED: &[Asked] = &[
     ("article-004", "seq create.rate", OF_BONNIE, &[]),
     ("article-004", "ran stat.rate", OF_BONNIE, &[]),
     ("article-004", "ran delete.rate", OF_BONNIE, &[]),
-    ("article-004-guests", "block write.rate", OF_BONNIE, IN_MEMORY),
-    ("article-004-guests", "block read.rate", OF_BONNIE, IN_MEMORY),
-    ("article-004-guests", "seq create.rate", OF_BONNIE, IN_MEMORY),
-    ("article-004-guests", "ran stat.rate", OF_BONNIE, IN_MEMORY),
-    ("article-004-guests", "ran delete.rate", OF_BONNIE, IN_MEMORY),
+    ("article-004-guests", "seq create.rate", OF_BONNIE, &["ramfs"]),
+    ("article-004-guests", "ran stat.rate", OF_BONNIE, &["ramfs"]),
+    ("article-004-guests", "ran delete.rate", OF_BONNIE, &["ramfs"]),
+    ("article-004-guests-large", "block write.rate", &["ext4", "ext2", "xfs", "btrfs", "jfs"], &[]),
+    ("article-004-guests-large", "block read.rate", &["ext4", "ext2", "xfs", "btrfs", "jfs"], &[]),
     ("postgresql", "tps.higher", DISK, &[]),
     ("sqlite", "wall.mean service", DISK, &[]),
     ("etcd", "etcd sync.p50 service", DISK, &[]),
@@ -133,9 +134,12 @@ const ASKED: &[Asked] = &[
     ("git-checkout", "wall.mean service", DISK, &[]),
     ("cargo-build", "wall.mean service", DISK, &[]),
     ("journal-java", "append.p50 service", &["by=pickfs", "by=java"], &[]),
-    ("queue-chronicle", "append.p50 service", OF_FIX, IN_MEMORY),
+    ("journal-java", "append.p99.9 service", &["by=pickfs", "by=java"], &[]),
+    ("queue-chronicle", "append.p99.9 service", OF_FIX, IN_MEMORY),
+    ("queue-chronicle", "write-to-read.p99.9 service", OF_FIX, IN_MEMORY),
     ("queue-chronicle", "write-to-read.p50 service", OF_FIX, IN_MEMORY),
     ("fix-quickfix", "round-trip.p50 service", OF_FIX, IN_MEMORY),
+    ("fix-quickfix", "round-trip.p99.9 service", OF_FIX, IN_MEMORY),
     ("trust", "durable.p50", &["ext4", "ext4-again", "ext4-slowed"], &[]),
 ];
 
