@@ -1,6 +1,5 @@
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -69,25 +68,24 @@ fn write_chosen(
     Ok(written)
 }
 
-/// Under the name of its plan, whose words may be a stranger's. A whole run is never written over.
+/// Under the name of its plan, whose words may be a stranger's. Nothing but the same run is written over.
 fn put_reduced(run: &RunRecord, folder: &Path) -> anyhow::Result<PathBuf> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let name: String = run.plan.name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
     let path = folder.join(format!("{}.{EXTENSION}", name.trim_start_matches('.')));
     let kept = RunFile::open(&path).and_then(|file| file.read_head());
-    let is_reduced = kept.is_ok_and(|run| run.environment.get(REDUCED_KEY).is_some());
-    if path.exists() && !is_reduced {
-        bail!("{} is there and no reduced run; --out names another folder", path.display());
+    let is_same = kept.is_ok_and(|kept| {
+        let is_reduced = kept.environment.get(REDUCED_KEY).is_some();
+        is_reduced && (&kept.name, &kept.started) == (&run.name, &run.started)
+    });
+    if path.symlink_metadata().is_ok() && !is_same {
+        bail!(
+            "{} is there and no reduced run of this one; remove it, or name another folder with --out",
+            path.display()
+        );
     }
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let part = path.with_extension("part");
-    fs::remove_file(&part).or_else(|cause| match cause.kind() {
-        ErrorKind::NotFound => Ok(()),
-        _ => Err(cause),
-    })?;
-    let put = RunFile::create_reduced(&part, run).map_err(anyhow::Error::from);
-    let put = put.and_then(|()| Ok(fs::rename(&part, &path)?));
-    put.inspect_err(|_| drop(fs::remove_file(&part)))?;
+    RunFile::create_reduced(&path, run)?;
     Ok(path)
 }
 
