@@ -50,11 +50,11 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     cold(lane)?;
     match &queries {
         Some(queries) => queries.run(lane, QUERY)?,
-        None => lane.runner.stand_by()?,
+        None => lane.runner.stand_by(QUERY)?,
     }
     match &mut day {
         Some(day) => day.append(lane, APPEND, |batch| batch < BATCHES_ALONE)?,
-        None => lane.runner.stand_by()?,
+        None => lane.runner.stand_by(APPEND)?,
     }
     if lanes > 1 {
         cold(lane)?;
