@@ -5,6 +5,7 @@ use std::{fs::File, io::Read, path::Path};
 
 use pickfs_record::{
     interval_log::{Tags, op_of_log},
+    plan::Statistic,
     record::OpRecord,
 };
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
@@ -52,6 +53,20 @@ impl Source {
             Some((service, response)) => Tags { service: one(service), response: one(response) },
         };
         Some(Ok(Source::Log { file: file.into(), tags, unit_ns }))
+    }
+
+    pub(super) fn carries(&self, judge: Statistic) -> bool {
+        match self {
+            Source::Log { .. } => judge.is_time() && judge.is_ranked(),
+            Source::Table { .. } => matches!(judge, Statistic::Quantile(_)),
+        }
+    }
+
+    pub(super) fn judged_by(&self) -> &'static str {
+        match self {
+            Source::Log { .. } => "a log is judged by mean, sd, min, worst or a quantile like p99",
+            Source::Table { .. } => "a table of JLBH is judged by a quantile like p99",
+        }
     }
 }
 
