@@ -38,7 +38,8 @@ pub(super) fn runs(output: &str, probe: &str) -> Result<Vec<Run>, String> {
             probes.push(name);
             continue;
         }
-        let (quantiles, worst_ns) = times(numbers).map_err(|why| format!("`{line}`: {why}"))?;
+        let (quantiles, worst_ns) =
+            times(numbers).map_err(|why| format!("the row of `{probe}`: {why}"))?;
         runs.push(Run { count, is_from_due, quantiles, worst_ns });
         if runs.len() > RUNS_MAX {
             return Err(format!("more than {RUNS_MAX} runs of `{probe}`"));
@@ -49,7 +50,7 @@ pub(super) fn runs(output: &str, probe: &str) -> Result<Vec<Run>, String> {
     probes.truncate(8);
     match (runs.is_empty(), probes.is_empty()) {
         (false, _) => Ok(runs),
-        (true, true) => Err("no table of JLBH".into()),
+        (true, true) => Err("no table of JLBH on standard output".into()),
         (true, false) => {
             Err(format!("no probe `{probe}` in the table of JLBH; it has {}", probes.join(", ")))
         }
@@ -181,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_told() {
-        assert_eq!(runs("hello", END_TO_END), Err("no table of JLBH".into()));
+        assert_eq!(runs("hello", END_TO_END), Err("no table of JLBH on standard output".into()));
         let error = runs(&both(), "reply").unwrap_err();
         assert!(error.ends_with("it has End to End, OS Jitter, append"), "{error}");
         let comma = runs(&both().replace("0.460", "0,460"), END_TO_END).unwrap_err();

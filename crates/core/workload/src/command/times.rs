@@ -8,7 +8,10 @@ use pickfs_record::{
     plan::Statistic,
     record::OpRecord,
 };
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags, openat2},
+    io::Errno,
+};
 
 use super::{jlbh, place::Place, run::Ran};
 use crate::fault::Fault;
@@ -92,7 +95,10 @@ impl Kept {
         let failed = |why: String| Fault::Failed { reason: format!("metric {}: {why}", self.op) };
         match &self.source {
             Source::Table { probe } => {
-                let runs = jlbh::runs(&ran.output.text(), probe).map_err(failed)?;
+                let runs = jlbh::runs(&ran.output.text(), probe).map_err(|why| {
+                    let said = super::end_of(&[&ran.output, &ran.errors]);
+                    failed(format!("{why}; it said: {said}"))
+                })?;
                 self.runs.extend(runs.into_iter().filter(|_| counts));
             }
             Source::Log { file, tags, unit_ns } => {
@@ -121,16 +127,22 @@ impl Kept {
     }
 }
 
+const DID_NOT_WRITE: &str = "the command did not write it in its working directory, $PICKFS_DIR";
+
 fn text_of(directory: &Path, file: &str) -> Result<String, String> {
     let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "the command did not write it".into(),
+        std::io::ErrorKind::NotFound => DID_NOT_WRITE.into(),
         _ => format!("cannot be read: {error}"),
     };
     let directory = File::open(directory).map_err(unread)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let file = openat2(directory, file, flags, Mode::empty(), beneath)
-        .map_err(|error| unread(error.into()))?;
+    let file = openat2(directory, file, flags, Mode::empty(), beneath).map_err(|error| match error {
+        Errno::PERM | Errno::NOSYS => {
+            "openat2 is refused; let the container's seccomp profile allow it".into()
+        }
+        other => unread(other.into()),
+    })?;
     let file = File::from(file);
     if !file.metadata().map_err(unread)?.is_file() {
         return Err("is a folder, a device or a pipe; it must be a file".into());
@@ -189,7 +201,7 @@ mod tests {
         for outside in ["link", "../secret", "none", "pipe", "."] {
             assert!(said(outside).is_err(), "{outside}");
         }
-        assert_eq!(said("none").unwrap_err(), "the command did not write it");
+        assert_eq!(said("none").unwrap_err(), DID_NOT_WRITE);
         assert!(said("pipe").unwrap_err().contains("must be a file"));
     }
 }
