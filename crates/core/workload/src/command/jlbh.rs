@@ -67,13 +67,10 @@ fn row(line: &str) -> Option<(&str, u64, &str)> {
 
 fn times(row: &str) -> Result<(Vec<(f64, u64)>, u64), String> {
     let (names, numbers) = row.split_once(" was ").ok_or("no numbers behind `was`")?;
-    let words = |text: &'static str, of: &str| -> Vec<String> {
-        of.split([' ', '/', '-'])
-            .filter(|word| !word.is_empty() && *word != text)
-            .map(str::to_owned)
-            .collect()
+    let words = |of: &str| -> Vec<String> {
+        of.split([' ', '/', '-']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let (names, numbers) = (words("", names), words("", numbers));
+    let (names, numbers) = (words(names), words(numbers));
     if names.len() != numbers.len() || names.last().is_none_or(|name| name != "worst") {
         return Err(format!("{} names and {} numbers", names.len(), numbers.len()));
     }
