@@ -80,13 +80,21 @@ pub fn length_text(plan: &Plan, expected_s: f64) -> String {
     }
 }
 
-/// Blocks in which all that a plan asks can be answered, of everything that it asks for.
-pub fn blocks_asked(plan: &Plan) -> u32 {
+/// Everything that a plan asks for, whatever of it runs here.
+pub fn cells_asked(plan: &Plan) -> Vec<Cell> {
     let expanded = pickfs_workload::find(&plan.workload)
         .map_err(Into::into)
         .and_then(|workload| expand(plan, workload, |candidate| ceiling(candidate, &plan.backing)));
     // What is wrong with a plan is said where it is to run.
-    expanded.map_or(plan.design.blocks, |asked| enough_blocks(plan, &asked.cells)[1])
+    expanded.map(|asked| asked.cells).unwrap_or_default()
+}
+
+/// Blocks in which all that a plan asks can be answered.
+pub fn blocks_asked(plan: &Plan) -> u32 {
+    match &cells_asked(plan)[..] {
+        [] => plan.design.blocks,
+        cells => enough_blocks(plan, cells)[1],
+    }
 }
 
 /// What to say of a plan that is over before any answer can come, with the words that cure it.
@@ -184,6 +192,13 @@ mod tests {
         let cells = preflight(&plan).expect("runs").cells;
         let text = length_text(&plan, expected_s(&plan, &cells));
         assert!(text.ends_with("beside the program's own time in each trial"), "{text}");
+    }
+
+    #[test]
+    fn what_a_plan_asks_for_is_known_where_nothing_of_it_runs() {
+        let plan = planned("article-002-guests");
+        let cells = cells_asked(&plan);
+        assert!(cells.len() >= plan.candidates.len() && expected_s(&plan, &cells) > 60.0);
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::{
 const INTERVALS_MAX: usize = 40_000;
 /// Different times in all intervals together, at 16 bytes.
 const COUNTED_MAX: usize = 4_000_000;
+/// Of one log, so that ten thousand of them add up.
+const OPERATIONS_MAX: u64 = 1 << 40;
 
 /// One line of a log.
 pub(crate) struct Interval<'t> {
@@ -113,7 +115,7 @@ const HALF_A_MILLISECOND: f64 = 0.0005;
 
 fn parts(log: &str, tags: &Tags, unit_ns: u64) -> Result<[Vec<Part>; 2], String> {
     let (mut kinds, mut others) = ([Vec::new(), Vec::new()], BTreeSet::new());
-    let (mut lines, mut all) = (0, 0);
+    let (mut lines, mut all, mut operations) = (0, 0, 0);
     for line in intervals(log) {
         let (number, interval) = line?;
         let is_of = |tags: &[String]| tags.iter().any(|tag| tag == interval.tag);
@@ -130,6 +132,11 @@ fn parts(log: &str, tags: &Tags, unit_ns: u64) -> Result<[Vec<Part>; 2], String>
         if lines > INTERVALS_MAX || all > COUNTED_MAX {
             let limits = format!("{INTERVALS_MAX} intervals or {COUNTED_MAX} different times");
             return Err(format!("line {number}: more than {limits}; log longer intervals"));
+        }
+        operations += counted.iter().map(|one| one.times).sum::<u64>();
+        if operations > OPERATIONS_MAX {
+            let all = format!("more than {OPERATIONS_MAX} operations");
+            return Err(format!("line {number}: {all}, which no program can do in a run"));
         }
         let (start_s, length_s) = (interval.start_s, interval.length_s);
         kinds[kind].push(Part { start_s, length_s, counted });
@@ -195,10 +202,11 @@ fn episodes(parts: &[Part], value_ns: u64) -> u64 {
 mod tests {
     use std::time::Duration;
 
+    use base64::{Engine, prelude::BASE64_STANDARD};
     use hdrhistogram::{
         Histogram,
         serialization::{
-            V2DeflateSerializer,
+            Serializer, V2DeflateSerializer,
             interval_log::{IntervalLogWriterBuilder, Tag},
         },
     };
@@ -305,6 +313,12 @@ mod tests {
         let line = log_of(&[("", 0, &[5])], 1).lines().last().expect("a line").to_owned() + "\n";
         let many = line.repeat(INTERVALS_MAX + 1);
         assert!(told(&many).contains("more than 40000 intervals"), "{}", told(&many));
+        let (mut all, mut bytes) = (Histogram::<u64>::new(3).expect("digits"), Vec::new());
+        all.record_n(5, 1 << 39).expect("in range");
+        V2DeflateSerializer::new().serialize(&all, &mut bytes).expect("memory");
+        let line = format!("0.0,1.0,1.0,{}\n", BASE64_STANDARD.encode(bytes));
+        assert!(op_of_log("a", &line.repeat(2), &usual(), 1).is_ok());
+        assert!(told(&line.repeat(3)).starts_with("line 3: more than 1099511627776 operations"));
     }
 
     proptest! {

@@ -227,7 +227,9 @@ fn a_programs_own_times_are_decided_like_ours() {
 fn a_log_that_is_not_there_or_is_of_the_run_before_fails_the_trial() {
     let more = ["--metric", "a=hlog:a.hlog", "--repeat", "2"];
     let (_, trial) = exec(&more, &["true"]);
-    assert_eq!(reason(&trial), "metric a: a.hlog: the command did not write it");
+    let said =
+        "metric a: a.hlog: the command did not write it in its working directory, $PICKFS_DIR";
+    assert_eq!(reason(&trial), said);
     let line = String::from_utf8(log_of(1)).unwrap().replace("Tag=append,", "");
     let (_kept, place) = folder();
     let log = place.join("log");

@@ -19,7 +19,12 @@ use pickfs_candidate::{
     fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
 };
-use pickfs_lab::{expand::expand, length::Cost, plan_file::read_plan, plans::built_in, preflight};
+use pickfs_lab::{
+    expand::expand,
+    length::{Cost, cells_asked},
+    plan_file::read_plan,
+    plans::built_in,
+};
 use pickfs_record::{Durability, Plan};
 
 fn page_path(page: &str) -> PathBuf {
@@ -103,9 +108,7 @@ fn cost(name: &str) -> Cost {
     pickfs_engine_workloads::add();
     let plan = built_in(name).expect("a built-in plan");
     let plan = read_plan(plan.name, plan.text).expect("a good plan");
-    let workload = pickfs_workload::find(&plan.workload).expect("a workload");
-    let ceiling = |candidate: &_| preflight::ceiling(candidate, &plan.backing);
-    Cost::of(&plan, &expand(&plan, workload, ceiling).expect("cells").cells)
+    Cost::of(&plan, &cells_asked(&plan))
 }
 
 #[test]
