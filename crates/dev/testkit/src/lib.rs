@@ -13,6 +13,7 @@
 
 pub mod counting;
 pub mod dice;
+pub mod docs;
 mod fake_machine;
 pub mod fake_phases;
 pub mod fake_run;
