@@ -12,7 +12,7 @@ use pickfs_analysis::{
 };
 use pickfs_lab::{order::block_order, plan_file::read_plan, plans::built_in};
 use pickfs_record::{RunRecord, finding::Claim};
-use pickfs_testkit::{Dice, FakePhasedRun, fake_phased_run};
+use pickfs_testkit::{Dice, FakePhasedRun, docs, fake_phased_run};
 
 const EXPERIMENTS: u64 = 2_000;
 
@@ -312,9 +312,6 @@ fn decisions_are_right_as_often_as_they_promise() {
         }
     }
     println!("{table}");
-    if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/method/calibration.md");
-        std::fs::write(page, format!("{HEAD}{table}")).expect("the page");
-    }
+    docs::update("docs/method/calibration.md", &format!("{HEAD}{table}"));
     assert!(broken.is_empty(), "{broken:?}");
 }

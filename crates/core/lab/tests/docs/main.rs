@@ -12,7 +12,7 @@ mod by_hand;
 mod of_runs;
 mod parts;
 
-use std::{fmt::Write, fs, path::PathBuf};
+use std::{fmt::Write, fs};
 
 use pickfs_analysis::{ALPHA, decide::blocks_needed};
 use pickfs_candidate::{
@@ -27,12 +27,8 @@ use pickfs_lab::{
 };
 use pickfs_record::{Durability, Plan};
 
-fn page_path(page: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs")).join(page)
-}
-
 fn page_text(page: &str) -> String {
-    fs::read_to_string(page_path(page)).expect("a page in docs/")
+    fs::read_to_string(parts::file(&format!("docs/{page}"))).expect("a page in docs/")
 }
 
 fn check_part(page: &str, part: &str, wanted: &str) {

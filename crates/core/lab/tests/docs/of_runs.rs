@@ -98,9 +98,7 @@ fn said(page: &str, name: &str, words: &str) -> String {
             Ok(part) => part,
         };
         for (stem, picture) in &part.pictures {
-            let path = format!("{IMAGES}/{stem}.svg");
-            let old = fs::read_to_string(file(&path)).unwrap_or_default();
-            keep(&path, &old, picture);
+            keep(&format!("{IMAGES}/{stem}.svg"), picture);
         }
         part.text
     })
