@@ -6,6 +6,7 @@
 use pickfs_analysis::published::{
     Word,
     beside::{Beside, Pair, Part},
+    word::WORDS,
 };
 use pickfs_record::quantity::significant;
 
@@ -114,9 +115,9 @@ fn summary(beside: &Beside) -> String {
         let rows = beside.parts.iter().flat_map(|part| &part.rows);
         rows.flat_map(|row| &row.pairs)
     };
-    let counts = Word::ALL.into_iter().filter_map(|word| {
+    let counts = WORDS.into_iter().filter_map(|(word, text)| {
         let count = pairs().filter(|pair| pair.word == word).count();
-        (count > 0).then(|| format!("{count} {}", word.text()))
+        (count > 0).then(|| format!("{count} {text}"))
     });
     let texts: Vec<String> = counts.collect();
     match texts.is_empty() {

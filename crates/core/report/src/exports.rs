@@ -88,7 +88,7 @@ fn json(subject: &Subject) -> Result<Vec<u8>, serde_json::Error> {
 fn picture(subject: &Subject, name: &str) -> Result<Option<Vec<u8>>, ExportError> {
     let found = name.strip_prefix("charts/").and_then(|file| file.rsplit_once('.'));
     let Some((stem, kind)) = found else { return Ok(None) };
-    let kinds = ChartKind::ALL.into_iter().filter(|kind| stem.starts_with(kind.name()));
+    let kinds = ChartKind::all().filter(|kind| stem.starts_with(kind.name()));
     let mut drawn = kinds.flat_map(|kind| kind.draw(subject, Look::SHEET));
     let drawn = drawn.find(|chart| chart.name == stem);
     let Some(chart) = drawn else { return Ok(None) };

@@ -47,7 +47,7 @@ fn a_reduced_run_gives_the_same_findings_claims_first_screen_and_pictures() {
             !single.contains(kind)
                 && (whole.trials[0].stalls.is_none() || *kind != ChartKind::WorstPerSecond)
         };
-        for kind in ChartKind::ALL.into_iter().filter(is_of_all) {
+        for kind in ChartKind::all().filter(is_of_all) {
             let [then, now] = drawn(kind);
             assert!(then == now, "{kind} of run {at}");
         }
