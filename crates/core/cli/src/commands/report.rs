@@ -6,8 +6,7 @@ use std::{
 use anyhow::{Context, bail};
 use pickfs_record::{Findings, RunRecord, environment::REDUCED_KEY, typed::program};
 use pickfs_report::{
-    ChartKind, Look, Subject, chart::latency_map, charts, csv, exports, hlog, html, markdown, png,
-    svg,
+    ChartKind, Look, Subject, chart::latency_map, csv, exports, hlog, html, markdown, png, svg,
 };
 use pickfs_store::{EXTENSION, RunFile};
 
@@ -163,8 +162,13 @@ fn interval_logs(run: &RunRecord, run_file: &Path) -> anyhow::Result<Files> {
 
 fn pictures(subject: &Subject, chosen: &[ChartKind], kind: &str) -> anyhow::Result<Files> {
     let mut files = Files::new();
-    let is_chosen = |kind: &ChartKind| chosen.is_empty() || chosen.contains(kind);
-    for chart in charts(subject, Look::SHEET).into_iter().filter(|chart| is_chosen(&chart.kind)) {
+    let mut kinds: Vec<ChartKind> = chosen.to_vec();
+    if chosen.is_empty() {
+        kinds.extend(ChartKind::all());
+    }
+    kinds.sort();
+    kinds.dedup();
+    for chart in kinds.into_iter().flat_map(|kind| kind.draw(subject, Look::SHEET)) {
         let bytes = match kind {
             "png" => png::png(&chart.scene, PNG_SCALE)?,
             _ => svg::svg(&chart.scene, svg::Setting::Alone).into_bytes(),
