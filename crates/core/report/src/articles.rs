@@ -7,14 +7,12 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{
-    articles::{Answer, Article, Evidence, Known, Outcome, Source, answers, articles},
+    articles::{Answer, Article, Evidence, Outcome},
     wording::{blocks_text, percent_over_one},
 };
 use pickfs_record::RunRecord;
 
-use crate::document::{
-    Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list, markdown::markdown,
-};
+use crate::document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list};
 
 /// What a reader must know before believing any line.
 const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
@@ -37,16 +35,6 @@ const WORDS: [(&str, &str); 7] = [
     ),
     ("not testable here", "why: no such run, file system or level; a fact and no measurement"),
 ];
-
-/// The page of all articles' claims as these runs answer them, for docs.
-pub fn claims_markdown(sources: &[Source<'_>], known: &Known<'_>) -> String {
-    let all: Vec<&Article> = articles().iter().collect();
-    let runs: Vec<&RunRecord> = sources.iter().map(|source| source.run).collect();
-    let mut document = claims_document(&all, &answers(articles(), sources, known), &runs);
-    // The page has a heading of its own.
-    document.nodes.remove(0);
-    markdown(&document)
-}
 
 /// The answers to the claims of these articles, and the runs that were asked.
 pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRecord]) -> Document {
