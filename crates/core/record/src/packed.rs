@@ -1,5 +1,9 @@
 //! HdrHistogram's V2 bytes, plain or deflated, as what they count. They may come from an enemy: nothing is allocated by
 //! a size that they claim.
+//!
+//! The crate's own decoder (7.5.4) allocates by the claimed length, up to 4 GiB, and by the claimed bounds, 50 MB with
+//! five digits; and it negates the length of a run of zeros, which overflows for the longest one: a panic where that is
+//! checked.
 
 use std::io::Read;
 

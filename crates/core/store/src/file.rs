@@ -19,7 +19,7 @@ use crate::{
     derived,
     error::StoreError,
     guard::{self, Patience},
-    reduced::{INFLATED_BYTES_MAX, deflated, inflated, reduced},
+    reduced::{INFLATED_BYTES_MAX, deflated, inflated, reduce, reduced},
     schema,
 };
 
@@ -361,6 +361,25 @@ impl RunFile {
     fn sqlite(&self, cause: rusqlite::Error) -> StoreError {
         StoreError::of_sqlite(&self.path, cause)
     }
+}
+
+/// What a statement finds in the tables of a run file, which are made of the records: a reduced file has none. Single
+/// operations and histograms are left out. One table more is `levels`: `cell`, and a column for each axis. `{x: a b}`
+/// are the fields a and b of the JSON x, under these names. The first row is the names of the columns.
+pub fn select(run: &RunRecord, sql: &str) -> rusqlite::Result<Vec<Vec<String>>> {
+    let connection = Connection::open_in_memory()?;
+    begin(&connection, run, Value::Text(String::new()))?;
+    connection.execute_batch(schema::CREATE_DERIVED)?;
+    derived::put_run(&connection, run)?;
+    derived::put_levels(&connection, run)?;
+    for trial in &run.trials {
+        let mut trial = trial.clone();
+        reduce(&mut trial);
+        let text = json(&trial);
+        put_trial(&connection, &trial, Value::Text(text.clone()))?;
+        derived::put_trial(&connection, &trial, &text)?;
+    }
+    derived::rows(&connection, sql)
 }
 
 fn begin(connection: &Connection, run: &RunRecord, record: Value) -> rusqlite::Result<()> {

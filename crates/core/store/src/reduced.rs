@@ -192,7 +192,7 @@ fn without_names(facts: &mut Environment) {
     facts.0.retain(|key, value| !NAMES.contains(&key.as_str()) && !value.starts_with(['/', '{']));
 }
 
-fn reduce(trial: &mut TrialRecord) {
+pub(crate) fn reduce(trial: &mut TrialRecord) {
     trial.steps.iter_mut().for_each(|taken| taken.output.clear());
     without_names(&mut trial.environment);
     let is_disturbed = trial.flags.iter().any(|flag| flag.kind == "disturbed");

@@ -28,7 +28,7 @@ pub struct Task {
     pub torn_time: Duration,
     /// What was answered before a new mount.
     pub first: Option<Vec<Answer>>,
-    /// Of questions that ended a guest, by their place in the table: not put again.
+    /// Of questions that are not put, by their place in the table: they ended a guest, or nobody wants them.
     pub known: BTreeMap<usize, Answer>,
 }
 
