@@ -156,7 +156,8 @@ fn pictures(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
         Some(metric) => ("", format!("-{}", stem(&metric.to_string()))),
         None => (rest, String::new()),
     };
-    let kind: ChartKind = kind.parse().map_err(|_| PartError::Unknown(format!("picture {words}")))?;
+    let kind: ChartKind =
+        kind.parse().map_err(|_| PartError::Unknown(format!("picture {words}")))?;
     let drawn = kind.draw_by(subject, Look::SHEET, metric.as_ref());
     let mut part = Part::default();
     for chart in drawn.iter().filter(|chart| holds(&title(chart), rest)) {

@@ -53,8 +53,9 @@ fn the_screen_has_counts_answers_and_reasons() {
     assert!(screen.contains("\n003  Improving journalling latency\n27 claims: 3 seen"), "{screen}");
     assert!(screen.contains("\n3 of 27 claims are decided here: 3 seen here; 24 not"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-    let asked = "It saw: 4-5 us. Asked: append.min service, under 5.00 us, at sync=none; of this";
-    assert!(words.contains(asked), "{screen}");
+    let words_of_it =
+        "It saw: 4-5 us. Asked: append.min service, under 5.00 us, at sync=none; of this";
+    assert!(words.contains(words_of_it), "{screen}");
     assert!(
         screen.contains("\n    -> seen here\n       ext4 (sync=none): append.worst service"),
         "{screen}"

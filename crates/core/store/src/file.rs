@@ -62,8 +62,10 @@ impl RunFile {
 
     /// Writes a whole run [`reduced`], for others to read, in the place of what lies at that path.
     pub fn create_reduced(path: &Path, run: &RunRecord) -> Result<(), StoreError> {
-        let damaged = |cause| {
-            StoreError::Damaged { path: path.into(), what: "the run, reduced,".into(), cause }
+        let damaged = |cause| StoreError::Damaged {
+            path: path.into(),
+            what: "the run, reduced,".into(),
+            cause,
         };
         let run = reduced(run).map_err(damaged)?;
         let unwritten = |cause| StoreError::Unwritten { path: path.into(), cause };

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_was_asked_and_lost_bytes_has_failed() {
         let row = |presence, verdict| {
-            let answers = capabilities().iter().map(|_| Answer::new(verdict, "500 files"));
+            let answers = capabilities().into_iter().map(|_| Answer::new(verdict, "500 files"));
             let (answers, label, fs) = (answers.collect(), "x".into(), "x".into());
             FeatureRow { label, fs, presence, answers, origin: None, classification: None }
         };

@@ -149,12 +149,13 @@ fn text_of(directory: &Path, file: &str, seen: &mut Seen) -> Result<String, Stri
     let directory = File::open(directory).map_err(unread)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let file = openat2(directory, file, flags, Mode::empty(), beneath).map_err(|error| match error {
-        Errno::PERM | Errno::NOSYS => {
-            "openat2 is refused; let the container's seccomp profile allow it".into()
-        }
-        other => unread(other.into()),
-    })?;
+    let file =
+        openat2(directory, file, flags, Mode::empty(), beneath).map_err(|error| match error {
+            Errno::PERM | Errno::NOSYS => {
+                "openat2 is refused; let the container's seccomp profile allow it".into()
+            }
+            other => unread(other.into()),
+        })?;
     let mut file = File::from(file);
     if !file.metadata().map_err(unread)?.is_file() {
         return Err("is a folder, a device or a pipe; it must be a file".into());
