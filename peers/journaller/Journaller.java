@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.zip.Deflater;
 
 /**
@@ -17,6 +18,7 @@ import java.util.zip.Deflater;
  */
 public final class Journaller {
     private static final long WINDOW_BYTES = 1L << 30;
+    private static final Set<String> WORDS = Set.of("--rate", "--seconds", "--warmup-s", "--size", "--sync");
 
     /** One append, and the sync that makes it durable. */
     private interface Way {
@@ -139,13 +141,13 @@ public final class Journaller {
     }
 
     public static void main(String[] args) throws IOException {
-        if (args.length % 2 == 0) {
-            System.err.println("use: run seek-write|pwrite|mmap [--rate R] [--seconds S] [--warmup-s S] [--size BYTES] [--sync none|fdatasync]");
-            System.exit(2);
-        }
         Map<String, String> words = new HashMap<>();
         for (int at = 1; at + 1 < args.length; at += 2) {
             words.put(args[at], args[at + 1]);
+        }
+        if (args.length % 2 == 0 || !WORDS.containsAll(words.keySet())) {
+            System.err.println("use: run seek-write|pwrite|mmap [--rate R] [--seconds S] [--warmup-s S] [--size BYTES] [--sync none|fdatasync]");
+            System.exit(2);
         }
         double everyNs = 1e9 / Double.parseDouble(words.getOrDefault("--rate", "10000"));
         int seconds = Integer.parseInt(words.getOrDefault("--seconds", "10"));
@@ -161,6 +163,8 @@ public final class Journaller {
         }
         long startMs;
         try (RandomAccessFile file = new RandomAccessFile("journal", "rw")) {
+            // Of a run before: each one appends.
+            file.setLength(0);
             Way way = way(args[0], file, record);
             Laps thrownAway = new Laps();
             append(way, syncs, everyNs, warmup, new Laps[] {thrownAway}, new Laps[] {thrownAway});

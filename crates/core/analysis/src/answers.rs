@@ -161,6 +161,11 @@ impl Question<'_> {
         self.decision.left().into_iter().map(|index| self.label(index)).collect()
     }
 
+    pub(crate) fn into_decision(self) -> (Metric, Vec<CellId>, Decision) {
+        let cells = self.members.iter().map(|member| member.cell.id.clone()).collect();
+        (self.metric.clone(), cells, self.decision)
+    }
+
     pub fn answer(&self, run: &RunRecord, title: &str, without: &[Without<'_>]) -> Answer {
         let end = self.end();
         let is_open = end == AnswerEnd::NoAnswer;

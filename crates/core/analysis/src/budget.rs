@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pickfs_record::{
-    Cell, Metric, Plan,
+    Cell, Condition, Metric, Plan,
     plan::{Axis, StopRule},
 };
+use serde_json::Value;
 
 use crate::{
     articles::{Claim, articles},
@@ -60,9 +61,7 @@ pub fn race_s(plan: &Plan) -> (f64, f64) {
 }
 
 fn cells_asked(plan: &Plan, metric: &Metric) -> usize {
-    let text =
-        |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), String::from);
-    let holds = |axis: &str, level: &serde_json::Value| {
+    let holds = |axis: &str, level: &Value| {
         metric.at.get(axis).is_none_or(|condition| condition.holds(&text(level)))
     };
     let levels = plan
@@ -84,10 +83,8 @@ fn cells_asked(plan: &Plan, metric: &Metric) -> usize {
 
 /// Chance of any wrong statement in what a run, a choice or a comparison of runs prints.
 pub const ALPHA: f64 = 0.05;
-/// Part of it that claims of articles have together, where there are any on the run's workload that name another plan.
-const OF_CLAIMS: f64 = 0.05;
-/// Part of it that claims have together which name the run's plan: it was made for them.
-const OF_OWN_CLAIMS: f64 = 0.45;
+/// Part of it that the claims of articles have together which name the run's plan: it was made for them.
+const OF_CLAIMS: f64 = 0.45;
 
 /// For each of so many answers; the effects of factors have as much as the answers.
 pub(crate) fn answer(plan: &Plan, answers: usize, has_effects: bool) -> Rules {
@@ -100,13 +97,9 @@ pub(crate) fn effect(plan: &Plan, effects: usize) -> Rules {
     one_of(plan, of_plan(plan), 2 * effects.max(1))
 }
 
-/// For a claim of an article.
-pub(crate) fn claim(plan: &Plan, claim: &Claim) -> Rules {
-    let [own, others] = claims(plan);
-    match claim.plan == plan.name {
-        true => one_of(plan, OF_OWN_CLAIMS * ALPHA, own),
-        false => one_of(plan, OF_CLAIMS * ALPHA, others),
-    }
+/// For a claim of an article, put to a run of its plan.
+pub(crate) fn claim(plan: &Plan) -> Rules {
+    one_of(plan, OF_CLAIMS * ALPHA, claims(plan))
 }
 
 /// For each of so many statements that are all of what is printed.
@@ -116,8 +109,7 @@ pub(crate) fn one_of(plan: &Plan, alpha: f64, shares: usize) -> Rules {
 
 /// What the plan's own answers and effects may err.
 pub fn of_plan(plan: &Plan) -> f64 {
-    let parts = claims(plan).map(|count| f64::from(u8::from(count > 0)));
-    (1.0 - parts[0] * OF_OWN_CLAIMS - parts[1] * OF_CLAIMS) * ALPHA
+    if claims(plan) > 0 { (1.0 - OF_CLAIMS) * ALPHA } else { ALPHA }
 }
 
 /// Before the first of these blocks none of a plan's questions can be answered, by the second each of them; those of one
@@ -160,10 +152,43 @@ fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
     varies + usize::from(labels.len() > 1)
 }
 
-/// Claims on a plan's workload whose answer may be wrong by chance: those that name the plan, and the others.
-fn claims(plan: &Plan) -> [usize; 2] {
+/// Statements on articles that name the plan, that it can answer, and that may be wrong by chance.
+fn claims(plan: &Plan) -> usize {
     let all = articles().iter().flat_map(|article| &article.claims);
-    let on_workload = all.filter(|claim| claim.workload == plan.workload && claim.spends_error());
-    let (own, others): (Vec<_>, Vec<_>) = on_workload.partition(|claim| claim.plan == plan.name);
-    [own.len(), others.len()]
+    let own = all.filter(|claim| claim.plan == plan.name && claim.spends_error());
+    let own = own.filter(|claim| may_answer(plan, claim));
+    own.map(statement).collect::<BTreeSet<_>>().len()
+}
+
+/// Claims on one ratio of the same rows stand by one interval, so that they err together.
+fn statement(claim: &Claim) -> String {
+    let mut rows = [&claim.subject, &claim.object].map(|scope| format!("{scope:?}"));
+    rows.sort();
+    let bound = if claim.relation.is_bound() { claim.relation.to_string() } else { String::new() };
+    format!("{} {bound} {:?} {:?} {rows:?}", claim.measure, claim.at, claim.needs)
+}
+
+/// Whether what a plan fixes leaves a claim the rows that it asks for.
+pub(crate) fn may_answer(plan: &Plan, claim: &Claim) -> bool {
+    let holds = |(name, condition): (&String, &Condition)| {
+        if name == "fs" {
+            return plan.candidates.iter().any(|candidate| condition.holds(&candidate.fs));
+        }
+        if plan.adjust.iter().any(|own| own.params.contains_key(name)) {
+            return true;
+        }
+        let axis = plan.axes.iter().find(|axis| axis.name == *name);
+        match (axis, plan.params.get(name)) {
+            (Some(axis), _) => axis.levels.iter().any(|level| condition.holds(&text(level))),
+            (None, Some(value)) => condition.holds(&text(value)),
+            // A default, or a fact of the machine.
+            (None, None) => true,
+        }
+    };
+    let mut asked = claim.at.iter().chain(&claim.needs).chain(&claim.subject).chain(&claim.object);
+    asked.all(holds)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), String::from)
 }

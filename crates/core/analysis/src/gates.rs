@@ -8,7 +8,7 @@ use pickfs_record::{
     Cell, Durability, TrialRecord,
     finding::AnswerEnd,
     plan::{Metric, Statistic, View},
-    record::Flag,
+    record::{Flag, Times},
     trial::{FINAL_SYNC_KEY, SUSTAINED, WITH_FINAL_SYNC},
 };
 
@@ -32,7 +32,7 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
     Gate { kind, why, mend, option: None, may_pass: false }
 }
 
-pub const GATES: [Gate; 9] = [
+pub const GATES: [Gate; 10] = [
     Gate { may_pass: true, ..gate("disturbed", "other programs took the CPU", "stop them first") },
     Gate {
         may_pass: true,
@@ -79,7 +79,14 @@ pub const GATES: [Gate; 9] = [
         option: Some(("--image-dir", "FOLDER")),
         ..gate("holes", "parts of the image were not written", "name a folder on ext4 or xfs")
     },
+    gate(
+        ONE_OPERATION,
+        "one operation made over half of the variance, so that the deviation ranks maxima,",
+        "measure longer, or ask a quantile",
+    ),
 ];
+
+const ONE_OPERATION: &str = "one-operation";
 
 /// Of two rows: neither holds the rate.
 pub const OVERLOADED: &str = "overloaded";
@@ -161,9 +168,24 @@ fn kinds(trial: &TrialRecord, metric: &Metric, puts_off: bool) -> Vec<String> {
     let has_more = metric.statistic == Statistic::Rate && is_at_limit(trial);
     // A program takes the time that it takes, and its tails need their periods all the same.
     let is_brief = is_tail(metric) && !trial.figures.is_empty() && is_short(trial);
-    let own = [(is_behind, OVERLOADED), (has_more, AT_LIMIT), (is_brief, "period-not-covered")];
+    let own = [
+        (is_behind, OVERLOADED),
+        (has_more, AT_LIMIT),
+        (is_brief, "period-not-covered"),
+        (is_of_one(trial, metric), ONE_OPERATION),
+    ];
     let own = own.into_iter().filter(|(holds, _)| *holds).map(|(_, kind)| kind.into());
     all.map(|flag| flag.kind).chain(own).collect()
+}
+
+/// Whether the largest operation alone makes over half of a trial's variance.
+fn is_of_one(trial: &TrialRecord, metric: &Metric) -> bool {
+    let times = || trial.op(op_in(trial, metric)?)?.view(metric.view);
+    let is_half = |times: &Times| {
+        let from_mean = times.max_ns as f64 - times.mean_ns;
+        2.0 * from_mean * from_mean > times.count as f64 * times.sd_ns * times.sd_ns
+    };
+    metric.statistic == Statistic::Sd && times().is_some_and(is_half)
 }
 
 pub struct Facts {
@@ -318,6 +340,21 @@ mod tests {
         trial.figures.insert("IOPS".into(), 1.0);
         assert_eq!(gate_of(cell, trial, &append), None, "a program takes what it takes");
         assert_eq!(gate_of(cell, trial, &quantile("append", 0.99)), short, "and its tail the same");
+    }
+
+    #[test]
+    fn a_spread_that_one_operation_makes_ranks_nobody() {
+        let RunRecord { cells, mut trials, .. } = fake_run(&FakeRun::default());
+        let has = |trial: &&mut TrialRecord| trial.op("append").is_some();
+        let (cell, trial) = (&cells[0], trials.iter_mut().find(has).expect("appends"));
+        let sd = Metric { statistic: Statistic::Sd, ..quantile("append", 0.5) };
+        assert_eq!(gate_of(cell, trial, &sd), None);
+        let times = &mut trial.ops.iter_mut().find(|op| op.op == "append").expect("ops").service;
+        (times.count, times.mean_ns, times.sd_ns) = (60_000, 1e3, 204e3);
+        times.max_ns = 50_000_000;
+        assert_eq!(gate_of(cell, trial, &sd), Some("one-operation"));
+        let mean = Metric { statistic: Statistic::Mean, ..sd };
+        assert_eq!(gate_of(cell, trial, &mean), None);
     }
 
     /// Both held the limit in every block: that is no tie.

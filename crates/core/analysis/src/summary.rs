@@ -196,15 +196,19 @@ pub fn metric_value(trial: &TrialRecord, metric: &Metric) -> Option<f64> {
 /// Seconds that the worst of each second needs.
 const SECONDS_MIN: usize = 3;
 
-/// Seconds keep no raw response time.
-fn worst_ns(op: &OpRecord, view: View) -> Option<f64> {
+/// The largest operation of each second that has one. Seconds keep no raw response time.
+pub fn largest_ns(op: &OpRecord, view: View) -> Vec<f64> {
     let largest = |second: &Second| match view {
         View::Service => Some(second.service_max_ns),
         View::Response => Some(second.response_max_ns),
         View::RawResponse => None,
     };
     let seconds = op.intervals.iter().filter(|second| second.count > 0);
-    let all: Vec<f64> = seconds.filter_map(|second| Some(largest(second)? as f64)).collect();
+    seconds.filter_map(|second| Some(largest(second)? as f64)).collect()
+}
+
+fn worst_ns(op: &OpRecord, view: View) -> Option<f64> {
+    let all = largest_ns(op, view);
     (all.len() >= SECONDS_MIN).then(|| median(&all))
 }
 

@@ -10,7 +10,7 @@ use pickfs_record::{
     trial::{FINAL_SYNC_KEY, SUSTAINED, WITH_FINAL_SYNC},
 };
 
-use crate::{doubts::PERIODS_MIN, expand::expand, preflight::ceiling};
+use crate::{doubts::PERIODS_MIN, length::cells_asked};
 
 /// By the rule of the gate that withholds what was not paid; a phase of work holds the sync at its end.
 fn puts_off(cell: &Cell) -> bool {
@@ -21,15 +21,14 @@ fn puts_off(cell: &Cell) -> bool {
 
 /// The plan asks for times with their share of the final sync where nothing else pays for what was put off.
 pub fn settle(plan: &mut Plan) {
-    let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
-    let Ok(expansion) = expand(plan, workload, |c| ceiling(c, &plan.backing)) else { return };
+    let asked = cells_asked(plan);
     let is_short = |cell: &Cell| {
         let periods = fs::periods(fs::find(&cell.candidate.fs), &cell.candidate.mount_options);
         let mut seconds = periods.iter().map(|period| PERIODS_MIN * period.seconds);
         seconds.any(|seconds| plan.timing.measure_s < seconds)
     };
     let owes = |metric: &Metric| {
-        let cells = expansion.cells.iter().filter(|cell| applies(metric, cell));
+        let cells = asked.iter().filter(|cell| applies(metric, cell));
         cells.filter(|cell| puts_off(cell)).any(is_short)
     };
     let is_search = plan.capacity.is_some();
@@ -52,7 +51,7 @@ pub fn settle(plan: &mut Plan) {
 /// What is asked of cells that put work off where the plan asks nothing of them: the mean of their first operation.
 pub fn question(plan: &Plan) -> Option<Metric> {
     let workload = pickfs_workload::find(&plan.workload).ok()?;
-    let cells = expand(plan, workload, |c| ceiling(c, &plan.backing)).ok()?.cells;
+    let cells = cells_asked(plan);
     let params = workload.validate(&cells.first()?.workload.params).ok()?;
     let op = (workload.ops)(&params).into_iter().next()?;
     cells.iter().all(puts_off).then(|| Metric::new(&op, Statistic::Mean))

@@ -54,7 +54,8 @@ pub static PLANS: &[BuiltInPlan] = plans! {
         "files-tiny",
         "files",
         "article-004",
-        "article-004-guests";
+        "article-004-guests",
+        "article-004-guests-large";
     "programs as they are":
         "postgresql",
         "sqlite",

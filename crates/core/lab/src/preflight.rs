@@ -5,7 +5,7 @@ use pickfs_candidate::{
     knob::{self, ENGINE, KnobError, Reach},
 };
 use pickfs_record::{
-    BackingSpec, CandidateSpec, Cell, Durability, Metric, Plan,
+    BackingSpec, CandidateSpec, Cell, Condition, Durability, Metric, Plan,
     quantity::bytes_text,
     trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
@@ -225,7 +225,12 @@ impl Names<'_> {
     }
 
     fn scope(&self, metric: &Metric) -> Result<(), PreflightError> {
-        let levels = metric.at.iter().flat_map(|(name, condition)| {
+        let of_plan: Vec<String> = self.plan.candidates.iter().map(|c| c.fs.clone()).collect();
+        for word in metric.at.get("fs").into_iter().flat_map(Condition::words) {
+            self.one_of("primary", "file system", word, &of_plan)?;
+        }
+        let others = metric.at.iter().filter(|(name, _)| *name != "fs");
+        let levels = others.flat_map(|(name, condition)| {
             let words = condition.words().iter().map(|word| Some(word.clone()));
             let words: Vec<Option<String>> = words.collect();
             let any = if words.is_empty() { vec![None] } else { words };

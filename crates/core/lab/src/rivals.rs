@@ -7,8 +7,9 @@ use pickfs_record::{BackingSpec, Cell, Plan, record::SkippedCell};
 use thiserror::Error;
 
 use crate::{
-    expand::{Expansion, expand},
-    preflight::{PreflightError, ceiling, is_in_memory, too_small},
+    expand::Expansion,
+    length::cells_asked,
+    preflight::{PreflightError, is_in_memory, too_small},
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -22,13 +23,9 @@ pub struct NoAnswer {
 }
 
 pub(crate) fn check_rivals(plan: &Plan, expansion: &Expansion) -> Result<(), PreflightError> {
-    let workload = pickfs_workload::find(&plan.workload);
-    let asked = workload
-        .map_err(Into::into)
-        .and_then(|workload| expand(plan, workload, |candidate| ceiling(candidate, &plan.backing)));
-    let Ok(asked) = asked else { return Ok(()) };
-    match compares(plan, &asked.cells) && !compares(plan, &expansion.cells) {
-        true => Err(no_answer(plan, &asked.cells, expansion).into()),
+    let asked = cells_asked(plan);
+    match compares(plan, &asked) && !compares(plan, &expansion.cells) {
+        true => Err(no_answer(plan, &asked, expansion).into()),
         false => Ok(()),
     }
 }
@@ -134,7 +131,7 @@ fn and(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan_file::read_plan, plans::built_in};
+    use crate::{expand::expand, plan_file::read_plan, plans::built_in, preflight::ceiling};
 
     fn quick() -> Plan {
         let plan = built_in("quick").expect("the quick plan");

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_is_ranked_by_the_response_time() {
-        for name in ["quick", "journal", "trust", "queue", "pair-degrees", "kernels"] {
+        for name in ["quick", "journal", "trust", "queue", "pair-degrees", "dispute-latency"] {
             assert!(views(name).iter().all(|view| *view == View::Response), "{name}");
         }
     }

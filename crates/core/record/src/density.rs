@@ -30,31 +30,11 @@ pub fn density(interval_log: &str, tag: &str) -> BTreeMap<(u32, u32), u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::{
-        Histogram,
-        serialization::{
-            V2Serializer,
-            interval_log::{IntervalLogWriterBuilder, Tag},
-        },
-    };
-    use std::time::Duration;
+    use pickfs_testkit::hdr_log;
 
     #[test]
     fn a_second_that_no_trial_has_is_left_out() {
-        let of_second = |second: u64| {
-            let mut histogram = Histogram::<u64>::new(3).expect("three digits");
-            histogram.record(1_000).expect("in range");
-            let (mut text, mut serializer) = (Vec::new(), V2Serializer::new());
-            let mut writer = IntervalLogWriterBuilder::new()
-                .begin_log_with(&mut text, &mut serializer)
-                .expect("a vector takes it");
-            let (start, length) = (Duration::from_secs(second), Duration::from_secs(1));
-            writer
-                .write_histogram(&histogram, start, length, Tag::new("service"))
-                .expect("a vector takes it");
-            drop(writer);
-            density(&String::from_utf8(text).expect("it is text"), "service")
-        };
+        let of_second = |second| density(&hdr_log(&[("service", second, &[1_000])]), "service");
         assert_eq!(of_second(3).into_iter().collect::<Vec<_>>(), [((3, 18), 1)]);
         for second in [u64::from(u32::MAX), u64::from(u32::MAX) + 4, 10_000_000] {
             assert!(of_second(second).is_empty(), "{second}");

@@ -15,6 +15,8 @@ use crate::{
 const INTERVALS_MAX: usize = 40_000;
 /// Different times in all intervals together, at 16 bytes.
 const COUNTED_MAX: usize = 4_000_000;
+/// Of one log, so that ten thousand of them add up.
+const OPERATIONS_MAX: u64 = 1 << 40;
 
 /// One line of a log.
 pub(crate) struct Interval<'t> {
@@ -113,7 +115,7 @@ const HALF_A_MILLISECOND: f64 = 0.0005;
 
 fn parts(log: &str, tags: &Tags, unit_ns: u64) -> Result<[Vec<Part>; 2], String> {
     let (mut kinds, mut others) = ([Vec::new(), Vec::new()], BTreeSet::new());
-    let (mut lines, mut all) = (0, 0);
+    let (mut lines, mut all, mut operations) = (0, 0, 0);
     for line in intervals(log) {
         let (number, interval) = line?;
         let is_of = |tags: &[String]| tags.iter().any(|tag| tag == interval.tag);
@@ -130,6 +132,11 @@ fn parts(log: &str, tags: &Tags, unit_ns: u64) -> Result<[Vec<Part>; 2], String>
         if lines > INTERVALS_MAX || all > COUNTED_MAX {
             let limits = format!("{INTERVALS_MAX} intervals or {COUNTED_MAX} different times");
             return Err(format!("line {number}: more than {limits}; log longer intervals"));
+        }
+        operations += counted.iter().map(|one| one.times).sum::<u64>();
+        if operations > OPERATIONS_MAX {
+            let all = format!("more than {OPERATIONS_MAX} operations");
+            return Err(format!("line {number}: {all}, which no program can do in a run"));
         }
         let (start_s, length_s) = (interval.start_s, interval.length_s);
         kinds[kind].push(Part { start_s, length_s, counted });
@@ -193,37 +200,15 @@ fn episodes(parts: &[Part], value_ns: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use base64::{Engine, prelude::BASE64_STANDARD};
     use hdrhistogram::{
         Histogram,
-        serialization::{
-            V2DeflateSerializer,
-            interval_log::{IntervalLogWriterBuilder, Tag},
-        },
+        serialization::{Serializer, V2DeflateSerializer},
     };
+    use pickfs_testkit::hdr_log;
     use proptest::prelude::*;
 
     use super::*;
-
-    /// As HistogramLogWriter writes it: tag, second, times in nanoseconds.
-    fn log_of(lines: &[(&str, u64, &[u64])], length_s: u64) -> String {
-        let (mut text, mut packed) = (Vec::new(), V2DeflateSerializer::new());
-        let mut writer = IntervalLogWriterBuilder::new()
-            .add_comment("Logged by a program")
-            .begin_log_with(&mut text, &mut packed)
-            .expect("memory");
-        for (tag, second, times) in lines {
-            let mut all =
-                Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds");
-            times.iter().for_each(|time| all.record(*time).expect("in range"));
-            let start = Duration::from_millis(1_441_812_279_474 + second * 1_000);
-            let length = Duration::from_secs(length_s);
-            writer.write_histogram(&all, start, length, Tag::new(tag)).expect("memory");
-        }
-        drop(writer);
-        String::from_utf8(text).expect("text").replace("Tag=,", "")
-    }
 
     fn tags(service: &[&str], response: &[&str]) -> Tags {
         let [service, response] =
@@ -237,7 +222,9 @@ mod tests {
 
     #[test]
     fn a_log_of_a_program_is_an_operation_like_our_own() {
-        let log = log_of(&[("", 0, &[1_000, 2_000, 90_000]), ("", 1, &[1_000; 7])], 1);
+        let began = 1_441_812_279;
+        let log = hdr_log(&[("", began, &[1_000, 2_000, 90_000]), ("", began + 1, &[1_000; 7])]);
+        let log = log.replace(".000,1.000,", ".474,1.000,");
         let op = op_of_log("order", &log, &usual(), 1).expect("read");
         assert_eq!((op.op.as_str(), op.service.count, op.response), ("order", 10, None));
         let p50 = op.service.quantile(0.5).expect("a row");
@@ -255,7 +242,7 @@ mod tests {
     fn tags_tell_operations_and_their_response_times_apart() {
         let lines: &[(&str, u64, &[u64])] =
             &[("read", 0, &[7]), ("write", 0, &[500]), ("write-due", 0, &[900]), ("read", 1, &[8])];
-        let log = log_of(lines, 1);
+        let log = hdr_log(lines);
         let op = op_of_log("w", &log, &tags(&["write"], &["write-due"]), 1).expect("read");
         assert_eq!((op.service.count, op.service.max_ns), (1, 500));
         assert_eq!(op.response.as_ref().expect("open").max_ns, 900);
@@ -274,7 +261,7 @@ mod tests {
         let of = |seconds: &[&[u64]]| {
             let lines: Vec<_> =
                 seconds.iter().enumerate().map(|(at, s)| ("", at as u64, *s)).collect();
-            let parts = parts(&log_of(&lines, 1), &usual(), 1).expect("read");
+            let parts = parts(&hdr_log(&lines), &usual(), 1).expect("read");
             episodes(&parts[0], 1_000)
         };
         let quick: &[u64] = &[1, 1];
@@ -284,14 +271,14 @@ mod tests {
         assert_eq!(of(&[slow, &[], slow, quick, slow]), 2, "nothing ended in the second");
         // Four threads log the same seconds: a stall of all is one.
         let lanes = [("", 0, slow), ("", 0, slow), ("", 0, slow), ("", 0, slow), ("", 1, quick)];
-        let parts = parts(&log_of(&lanes, 1), &usual(), 1).expect("read");
+        let parts = parts(&hdr_log(&lanes), &usual(), 1).expect("read");
         assert_eq!((parts[0].len(), episodes(&parts[0], 1_000)), (2, 1));
     }
 
     #[test]
     fn intervals_of_ten_seconds_are_no_seconds() {
-        let op = op_of_log("a", &log_of(&[("", 0, &[5]), ("", 10, &[5])], 10), &usual(), 1);
-        let op = op.expect("read");
+        let log = hdr_log(&[("", 0, &[5]), ("", 10, &[5])]).replace(",1.000,", ",10.000,");
+        let op = op_of_log("a", &log, &usual(), 1).expect("read");
         assert_eq!((op.service.count, op.intervals.len(), op.interval_log.as_str()), (2, 0, ""));
     }
 
@@ -302,9 +289,15 @@ mod tests {
         assert!(told("#[a]\nhello\n").starts_with("line 2: no interval of an HdrHistogram log"));
         assert!(told("0.0,NaN,1,x\n").starts_with("line 1: no interval"));
         assert!(told("0.0,1.0,1.0,aGVsbG8=\n").starts_with("line 1: a histogram: "));
-        let line = log_of(&[("", 0, &[5])], 1).lines().last().expect("a line").to_owned() + "\n";
+        let line = hdr_log(&[("", 0, &[5])]).lines().last().expect("a line").to_owned() + "\n";
         let many = line.repeat(INTERVALS_MAX + 1);
         assert!(told(&many).contains("more than 40000 intervals"), "{}", told(&many));
+        let (mut all, mut bytes) = (Histogram::<u64>::new(3).expect("digits"), Vec::new());
+        all.record_n(5, 1 << 39).expect("in range");
+        V2DeflateSerializer::new().serialize(&all, &mut bytes).expect("memory");
+        let line = format!("0.0,1.0,1.0,{}\n", BASE64_STANDARD.encode(bytes));
+        assert!(op_of_log("a", &line.repeat(2), &usual(), 1).is_ok());
+        assert!(told(&line.repeat(3)).starts_with("line 3: more than 1099511627776 operations"));
     }
 
     proptest! {
@@ -314,7 +307,7 @@ mod tests {
             at in 0usize..200, second in 0u64..1 << 39,
         ) {
             let _ = op_of_log("a", &format!("{head}{junk}\n{junk}"), &usual(), 1_000_000);
-            let mut log = log_of(&[("", 0, &[1, 2, 3]), ("", second, &[1 << 41])], 1);
+            let mut log = hdr_log(&[("", 0, &[1, 2, 3]), ("", second, &[1 << 41])]);
             prop_assert!(op_of_log("a", &log, &usual(), u64::MAX).is_ok());
             log.truncate(log.len().saturating_sub(at));
             let _ = op_of_log("a", &log, &usual(), 1);

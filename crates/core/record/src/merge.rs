@@ -16,7 +16,7 @@ use hdrhistogram::{
 use crate::{
     interval_log::intervals,
     record::{OpRecord, Operation, Second, Times},
-    times::{histogram, recorded},
+    times::histogram,
 };
 
 impl OpRecord {
@@ -83,8 +83,9 @@ fn add_log(log: &str, seconds: &mut BTreeMap<u32, Merged>) -> Result<(), String>
             "response" => &mut second.response,
             _ => &mut second.service,
         };
-        let own = recorded(&interval.counted().map_err(unread)?);
-        into.add(own).map_err(|error| error.to_string())?;
+        for one in interval.counted().map_err(unread)? {
+            into.saturating_record_n(one.middle, one.times);
+        }
     }
     Ok(())
 }

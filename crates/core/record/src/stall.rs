@@ -195,17 +195,21 @@ impl OpenOperation {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// The part that most of the operation's time went into, by cause and holder: cause, holder, time.
+    /// The cause that most of the operation's time went into, its longest holder, and the time of the cause.
     pub fn leading(&self) -> Option<(&str, &str, u64)> {
-        let sum = |cause: &str, who: &str| -> u64 {
-            let same = self.parts.iter().filter(|part| part.cause == cause && part.who == who);
-            same.map(|part| part.length_ns).sum()
+        let of = |cause: &str| {
+            let same = self.parts.iter().filter(|part| part.cause == cause);
+            same.map(|part| part.length_ns).sum::<u64>()
         };
-        let each = self
-            .parts
-            .iter()
-            .map(|part| (part.cause.as_str(), part.who.as_str(), sum(&part.cause, &part.who)));
-        each.max_by_key(|(_, _, length_ns)| *length_ns)
+        let causes = self.parts.iter().map(|part| part.cause.as_str());
+        let cause = causes.max_by_key(|cause| of(cause))?;
+        let held = |who: &str| {
+            let same = self.parts.iter().filter(|part| part.cause == cause && part.who == who);
+            same.map(|part| part.length_ns).sum::<u64>()
+        };
+        let holders = self.parts.iter().filter(|part| part.cause == cause);
+        let who = holders.map(|part| part.who.as_str()).max_by_key(|who| held(who))?;
+        Some((cause, who, of(cause)))
     }
 }
 
@@ -216,5 +220,24 @@ impl StallRecord {
 
     pub fn stack(&self, place: Option<u32>) -> &[String] {
         place.and_then(|place| self.stacks.get(place as usize)).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holders_of_one_cause_are_added_before_one_leads() {
+        let part = |cause: &str, who: &str, length_ns| OperationPart {
+            cause: cause.into(),
+            who: who.into(),
+            length_ns,
+            ..OperationPart::default()
+        };
+        let parts = vec![part("a", "x", 4), part("b", "y", 5), part("a", "z", 3)];
+        let operation = OpenOperation { parts, ..OpenOperation::default() };
+        assert_eq!(operation.leading(), Some(("a", "x", 7)));
+        assert_eq!(OpenOperation::default().leading(), None);
     }
 }

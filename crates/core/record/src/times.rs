@@ -6,7 +6,7 @@ use hdrhistogram::{
 
 use crate::{
     episode::EpisodeCounter,
-    packed::{Counted, counted_in},
+    packed::counted_in,
     record::{QUANTILES, QuantileRow, Times},
 };
 
@@ -112,22 +112,18 @@ impl Track {
     fn of(times: &Times) -> Result<Track, String> {
         let counted = counted_in(&times.histogram)
             .map_err(|error| format!("a histogram cannot be read back: {error}"))?;
+        let mut operations = histogram();
+        for one in counted {
+            operations.saturating_record_n(one.middle, one.times);
+        }
         Ok(Track {
-            operations: recorded(&counted),
+            operations,
             sum_ns: (times.mean_ns * times.count as f64).round() as u128,
             min_ns: times.min_ns,
             max_ns: times.max_ns,
             overflow: times.overflow,
         })
     }
-}
-
-pub(crate) fn recorded(counted: &[Counted]) -> Histogram<u64> {
-    let mut operations = histogram();
-    for one in counted {
-        operations.saturating_record_n(one.middle, one.times);
-    }
-    operations
 }
 
 impl Times {

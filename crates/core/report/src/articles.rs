@@ -7,43 +7,34 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{
-    articles::{Answer, Article, Evidence, Known, Outcome, Source, answers, articles},
+    articles::{Answer, Article, Evidence, Outcome},
     wording::{blocks_text, percent_over_one},
 };
 use pickfs_record::RunRecord;
 
-use crate::document::{
-    Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list, markdown::markdown,
-};
+use crate::document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list};
 
 /// What a reader must know before believing any line.
 const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
-    pair bears it out. The run of the plan that was made for a claim answers it before any other. All claims that a run \
+    pair bears it out. Runs of the plan that was made for a claim answer it, and no others. All claims that a run \
     answers share a part of the five per cent that it may err, so few blocks decide little.";
 
 /// The words of an outcome with what they mean, in the order of their tables.
 const WORDS: [(&str, &str); 7] = [
     ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
     ("seen here, but smaller", "the same direction, by less than the claim says"),
-    ("opposite here", "the interval lies on the other side"),
+    ("opposite here", "the interval of one pair at least lies on the other side"),
     ("no difference here", "the two differ by less than the margin that is named"),
-    ("shown, not decided", "a value that decides nothing: memory beside a disk, a maximum"),
+    (
+        "shown, not decided",
+        "a value that decides nothing: memory beside a disk, a maximum, a count of seconds",
+    ),
     (
         "not decided",
         "rows are there: too few blocks or slow episodes, or a fact withholds the answer",
     ),
     ("not testable here", "why: no such run, file system or level; a fact and no measurement"),
 ];
-
-/// The page of all articles' claims as these runs answer them, for docs.
-pub fn claims_markdown(sources: &[Source<'_>], known: &Known<'_>) -> String {
-    let all: Vec<&Article> = articles().iter().collect();
-    let runs: Vec<&RunRecord> = sources.iter().map(|source| source.run).collect();
-    let mut document = claims_document(&all, &answers(articles(), sources, known), &runs);
-    // The page has a heading of its own.
-    document.nodes.remove(0);
-    markdown(&document)
-}
 
 /// The answers to the claims of these articles, and the runs that were asked.
 pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRecord]) -> Document {
@@ -198,7 +189,7 @@ fn said(answer: &Answer) -> Text {
         "" => String::new(),
         text => format!(" {begin}: {text}."),
     };
-    let parts = [part("It saw", &claim.saw), part("Asked", &claim.asks)].concat();
+    let parts = [part("It saw", &claim.saw), part("Asked", &claim.asked())].concat();
     Text::from(format!("{}{parts} (", claim.says)).and(Role::Code.of(&claim.id)).and(")")
 }
 
@@ -218,6 +209,10 @@ fn details(answer: &Answer) -> Vec<String> {
     }
     match &answer.outcome {
         Outcome::NotDecided { why, .. } | Outcome::Shown { why } => lines.push(why.clone()),
+        Outcome::Opposite if run.evidence.len() > 1 => {
+            let count = run.evidence.iter().filter(|pair| pair.outcome == answer.outcome).count();
+            lines.push(format!("not so of {count} of {} pairs", run.evidence.len()));
+        }
         Outcome::NoDifference { visible_ratio } => {
             lines.push(format!("they differ by {} at most", percent_over_one(*visible_ratio)));
         }
@@ -232,7 +227,8 @@ fn details(answer: &Answer) -> Vec<String> {
     lines.extend(
         answer.dissent().map(|other| format!("{} says: {}", other.run, other.outcome.words())),
     );
-    lines.push(format!("({})", run.run));
+    let stood = std::iter::once(&run.run).chain(&run.conditions).cloned().collect::<Vec<_>>();
+    lines.push(format!("({})", stood.join(", ")));
     lines
 }
 

@@ -6,6 +6,7 @@
 use pickfs_analysis::published::{
     Word,
     beside::{Beside, Pair, Part},
+    word::WORDS,
 };
 use pickfs_record::quantity::significant;
 
@@ -26,7 +27,7 @@ pub fn beside_document(beside: &Beside) -> Document {
 
 fn part_nodes(part: &Part) -> Vec<Node> {
     let mut nodes = if part.candidates.is_empty() { Vec::new() } else { ratio_nodes(part).into() };
-    if !part.rates.is_empty() {
+    if part.rows.iter().any(|row| !row.rates.is_empty()) {
         nodes.extend(rate_nodes(part));
     }
     nodes
@@ -35,16 +36,15 @@ fn part_nodes(part: &Part) -> Vec<Node> {
 /// Of a file of the user's own: what both counted in a second.
 fn rate_nodes(part: &Part) -> [Node; 2] {
     let mut table = Table::new([("", Kind::Word), ("unit", Kind::Word)]);
-    for (index, own) in part.rates.iter().enumerate() {
+    for (index, name) in [&part.reference].into_iter().chain(&part.candidates).enumerate() {
         for under in ["published", "here"] {
-            let column = Column::new(own.candidate.clone(), Kind::Number).under(under);
+            let column = Column::new(name.clone(), Kind::Number).under(under);
             table.columns.push(Column { part: Some(index), ..column });
         }
     }
-    for (at, row) in part.rows.iter().enumerate() {
-        let unit = part.rates.first().map_or("", |own| own.pairs[at].unit.as_str());
-        let pairs = part.rates.iter().map(|own| &own.pairs[at]);
-        let rates = pairs.flat_map(|pair| [pair.published, pair.measured]);
+    for row in &part.rows {
+        let unit = row.rates.first().map_or("", |pair| pair.unit.as_str());
+        let rates = row.rates.iter().flat_map(|pair| [pair.published, pair.measured]);
         let rates = rates.map(|rate| Cell::from(rate.map_or_else(|| "-".into(), significant)));
         table.row([Cell::from(&row.label), Cell::from(unit)].into_iter().chain(rates));
     }
@@ -114,9 +114,9 @@ fn summary(beside: &Beside) -> String {
         let rows = beside.parts.iter().flat_map(|part| &part.rows);
         rows.flat_map(|row| &row.pairs)
     };
-    let counts = Word::ALL.into_iter().filter_map(|word| {
+    let counts = WORDS.into_iter().filter_map(|(word, text)| {
         let count = pairs().filter(|pair| pair.word == word).count();
-        (count > 0).then(|| format!("{count} {}", word.text()))
+        (count > 0).then(|| format!("{count} {text}"))
     });
     let texts: Vec<String> = counts.collect();
     match texts.is_empty() {

@@ -5,9 +5,11 @@
 //! ```
 
 use pickfs_analysis::objective::{Choice, ChoiceVerdict, Objective};
-use pickfs_record::finding::AnswerEnd;
 
-use crate::document::{Document, Kind, Node, Role, Table, Text, facts, under_one_name};
+use crate::{
+    choices,
+    document::{Document, Kind, Node, Role, Table, Text, facts, under_one_name},
+};
 
 /// A choice.
 pub fn choice_document(choice: &Choice) -> Document {
@@ -54,11 +56,7 @@ fn formula(objective: &Objective) -> String {
 }
 
 fn told(verdict: &ChoiceVerdict) -> Node {
-    let role = match verdict.end {
-        AnswerEnd::Winner => Role::Winner,
-        AnswerEnd::Equal => Role::Equal,
-        AnswerEnd::NoAnswer => Role::NoAnswer,
-    };
+    let role = choices::role(verdict.end);
     let sentences = verdict.sentences.iter().map(|sentence| role.of(sentence));
     let plain = |texts: &[String]| texts.iter().map(Text::from).collect::<Vec<_>>();
     let word = verdict.end.to_string();

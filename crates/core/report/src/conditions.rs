@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use pickfs_analysis::wording::blocks_text;
 use pickfs_record::{
-    finding::{NoiseRow, Notice, Panel},
+    finding::{NoiseRow, Panel},
     plan::{CapacitySearch, StopRule},
     quantity::{bytes_text, counted, duration_text, significant, span_text},
 };
@@ -125,17 +125,6 @@ fn noise_text(row: &NoiseRow) -> String {
         duration_text(row.p99_ns.median),
         row.probes
     )
-}
-
-pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
-    let all = subject.run.trials.len();
-    let (kind, text) = (&notice.kind, &notice.text);
-    match notice.trials as usize {
-        0 => format!("{kind}: {text}"),
-        1 => format!("{kind} (1 of {all} trials): {text}"),
-        n if n == all => format!("{kind} (all {all} trials), the first: {text}"),
-        n => format!("{kind} ({n} of {all} trials), the first: {text}"),
-    }
 }
 
 /// Rows without a result, each with its reason and what would help.

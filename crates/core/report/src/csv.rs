@@ -4,192 +4,101 @@ use std::io;
 
 use csv::Writer;
 use pickfs_record::{
-    Cell, Heat, PhaseRecord, TrialRecord,
     finding::{Claim, Comparison, OpSummary, Panel, Row},
     plan::View,
-    record::{Flag, QUANTILES, Times},
+    record::QUANTILES,
     visible::steers,
 };
 
 use crate::{
     Subject,
-    wording::{claim_word, outcome_text, quantile_name, statistic_name},
+    wording::{claim_word, quantile_name, statistic_name},
 };
 
-fn or_empty<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
+/// `levels` has the cell, too. An axis may be called as any other column, so each has its table before it.
+const HEAD: &str = "SELECT run.name AS run, trial.number AS trial, trial.block, trial.attempt,
+  cell.candidate, levels.*,";
+const FROM: &str = "FROM run, trial LEFT JOIN cell ON cell.id = trial.cell
+  LEFT JOIN levels ON levels.cell = cell.id";
+const OUTCOME: &str =
+    "trial.outcome || coalesce(': ' || (trial.record ->> '$.outcome.reason'), '')";
 
-fn kinds(flags: &[Flag]) -> String {
-    flags.iter().map(|flag| flag.kind.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-/// A name, and what stands under it.
-type TrialColumn = (&'static str, fn(Option<&Cell>, &TrialRecord) -> String);
-type PhaseColumn = (&'static str, fn(&TrialRecord, &PhaseRecord) -> String);
-
-const TRIAL: [TrialColumn; 11] = [
-    ("backing", |_, trial| trial.backing.to_string()),
-    ("durability", |cell, _| or_empty(cell.map(|cell| cell.durability))),
-    ("outcome", |_, trial| outcome_text(&trial.outcome)),
-    ("started_s", |_, trial| format!("{:.3}", trial.started_s)),
-    ("elapsed_s", |_, trial| format!("{:.3}", trial.elapsed_s)),
-    ("flags", |_, trial| kinds(&trial.flags)),
-    ("raw_p50_ns", |_, trial| or_empty(trial.raw.as_ref().map(|raw| raw.p50_ns))),
-    ("asked_per_s", |_, trial| or_empty(trial.load.as_ref().and_then(|load| load.asked_per_s))),
-    ("achieved_per_s", |_, trial| or_empty(trial.load.as_ref().map(|load| load.achieved_per_s))),
-    ("late_driver", |_, trial| or_empty(trial.load.as_ref().map(|load| load.late_driver))),
-    ("late_queue", |_, trial| or_empty(trial.load.as_ref().map(|load| load.late_queue))),
-];
-
+/// A row for each operation and view; one for a trial that has none. No record is in what is grouped, for a sort
+/// would copy it.
 pub fn trials_csv(subject: &Subject) -> Result<String, csv::Error> {
-    let mut writer = Writer::from_writer(Vec::new());
-    let quantiles = QUANTILES.iter().flat_map(|q| {
-        let name = quantile_name(*q);
-        [format!("{name}_ns"), format!("{name}_episodes")]
-    });
-    let op = ["op", "view", "count", "mean_ns", "sd_ns", "min_ns"].map(String::from);
-    let last = ["max_ns", "overflow"].map(String::from);
-    let header = head(subject)
-        .chain(TRIAL.iter().map(|(name, _)| name.to_string()))
-        .chain(op)
-        .chain(quantiles)
-        .chain(last);
-    let header: Vec<String> = header.collect();
-    writer.write_record(&header)?;
-    for trial in &subject.run.trials {
-        let cell = subject.cell(&trial.cell);
-        for (op, view, operations) in distributions(trial) {
-            let mut record = head_fields(subject, trial);
-            record.extend(TRIAL.map(|(_, column)| column(cell, trial)));
-            record.extend([op.to_string(), view.to_string()]);
-            record.extend(operations.map(operation_fields).unwrap_or_default());
-            record.resize(header.len(), String::new());
-            writer.write_record(record)?;
-        }
-    }
-    text(writer)
-}
-
-fn distributions(trial: &TrialRecord) -> Vec<(&str, &'static str, Option<&Times>)> {
-    let rows: Vec<_> = trial
-        .ops
-        .iter()
-        .flat_map(|op| {
-            let response = op
-                .response
-                .as_ref()
-                .map(|operations| (op.op.as_str(), "response", Some(operations)));
-            [Some((op.op.as_str(), "service", Some(&op.service))), response]
-        })
-        .flatten()
-        .collect();
-    if rows.is_empty() { vec![("", "", None)] } else { rows }
-}
-
-fn axes<'a>(subject: &'a Subject) -> impl Iterator<Item = &'a str> {
-    subject.run.plan.axes.iter().map(|axis| axis.name.as_str())
-}
-
-const HEAD: [&str; 6] = ["run", "trial", "block", "attempt", "cell", "candidate"];
-
-fn head<'a>(subject: &'a Subject) -> impl Iterator<Item = String> + 'a {
-    HEAD.iter().copied().chain(axes(subject)).map(String::from)
-}
-
-fn head_fields(subject: &Subject, trial: &TrialRecord) -> Vec<String> {
-    let cell = subject.cell(&trial.cell);
-    let of = |get: &dyn Fn(&Cell) -> String| cell.map(get).unwrap_or_default();
-    let mut fields = vec![
-        subject.run.name.clone(),
-        trial.number.to_string(),
-        trial.block.to_string(),
-        trial.attempt.to_string(),
-        trial.cell.to_string(),
-        of(&|cell| cell.candidate.label.clone()),
-    ];
-    fields.extend(axes(subject).map(|a| of(&|cell| cell.level(a).unwrap_or_default().into())));
-    fields
-}
-
-fn operation_fields(operations: &Times) -> Vec<String> {
-    let mut fields = vec![
-        operations.count.to_string(),
-        format!("{:.1}", operations.mean_ns),
-        format!("{:.1}", operations.sd_ns),
-        operations.min_ns.to_string(),
-    ];
-    for q in QUANTILES {
-        let row = operations.quantile(*q);
-        fields.push(row.map(|row| row.value_ns.to_string()).unwrap_or_default());
-        fields.push(row.map(|row| row.episodes.to_string()).unwrap_or_default());
-    }
-    fields.extend([operations.max_ns.to_string(), operations.overflow.to_string()]);
-    fields
-}
-
-const PHASE: [PhaseColumn; 24] = [
-    ("phase", |_, phase| phase.phase.clone()),
-    ("label", |_, phase| phase.label.clone()),
-    ("suite", |_, phase| phase.suite.clone()),
-    ("heat", |_, phase| phase.heat.map_or("", heat_word).into()),
-    ("high_impact", |_, phase| phase.is_high_impact.to_string()),
-    ("derived", |_, phase| phase.is_derived.to_string()),
-    ("unit", |_, phase| phase.unit.word().into()),
-    ("outcome", |_, phase| outcome(phase).0),
-    ("work", |_, phase| phase.work.to_string()),
-    ("rate_per_s", |_, phase| phase.rate_per_s.to_string()),
-    ("real_bytes", |_, phase| phase.real_bytes.to_string()),
-    ("elapsed_ns", |_, phase| phase.elapsed_ns.to_string()),
-    ("elapsed_mean_ns", |_, phase| phase.elapsed_mean_ns.to_string()),
-    ("start_skew_ns", |_, phase| phase.start_skew_ns.to_string()),
-    ("start_skew_p50_ns", |_, phase| phase.start_skew_p50_ns.to_string()),
-    ("lanes", |_, phase| phase.lanes.to_string()),
-    ("threads", |_, phase| phase.threads.to_string()),
-    ("cpu_user_ns", |_, phase| phase.cpu_user_ns.to_string()),
-    ("cpu_system_ns", |_, phase| phase.cpu_system_ns.to_string()),
-    ("flags", |_, phase| kinds(&phase.flags)),
-    ("values", |_, phase| {
-        let values = phase.values.iter().map(|(name, value)| format!("{name}={value}"));
-        values.collect::<Vec<_>>().join(" ")
-    }),
-    ("reason", |_, phase| outcome(phase).1),
-    ("trial_outcome", |trial, _| outcome_text(&trial.outcome)),
-    ("backing", |trial, _| trial.backing.to_string()),
-];
-
-fn heat_word(heat: Heat) -> &'static str {
-    match heat {
-        Heat::Cold => "cold",
-        Heat::Hot => "hot",
-    }
-}
-
-/// The word of a phase's outcome, and its reason.
-fn outcome(phase: &PhaseRecord) -> (String, String) {
-    let outcome = outcome_text(&phase.outcome);
-    let (word, reason) = outcome.split_once(": ").unwrap_or((&outcome, ""));
-    (word.into(), reason.into())
+    let quantile = |q: &f64| {
+        let of = |field: &str, end: &str| {
+            let value = format!("max(CASE quantile.q WHEN {q} THEN quantile.{field} END)");
+            format!("{value} AS \"{}_{end}\",\n", quantile_name(*q))
+        };
+        of("value_ns", "ns") + &of("episodes", "episodes")
+    };
+    let quantiles: Vec<String> = QUANTILES.iter().map(quantile).collect();
+    let quantiles = quantiles.concat();
+    let sql = format!(
+        "WITH about AS MATERIALIZED ({HEAD} {{trial.record: backing}}, cell.durability,
+  {OUTCOME} AS outcome,
+  round(trial.record ->> '$.started_s', 3) AS started_s,
+  round(trial.record ->> '$.elapsed_s', 3) AS elapsed_s,
+  (SELECT group_concat(kind, ' ') FROM flag WHERE flag.trial = trial.number) AS flags,
+  trial.record ->> '$.raw.p50_ns' AS raw_p50_ns,
+  {{trial.record -> 'load': asked_per_s achieved_per_s late_driver late_queue}} {FROM}),
+beyond AS MATERIALIZED (
+  SELECT number, value ->> 'op' AS op, view, value -> view ->> 'overflow' AS overflow
+  FROM trial, json_each(record, '$.ops'), (SELECT 'service' AS view UNION SELECT 'response'))
+SELECT about.*, op.op, op.view, op.count, round(op.mean_ns, 1) AS mean_ns,
+  round(op.sd_ns, 1) AS sd_ns, op.min_ns, {quantiles} op.max_ns, beyond.overflow
+FROM about LEFT JOIN op ON op.trial = about.trial
+  LEFT JOIN quantile ON (quantile.trial, quantile.op, quantile.view) = (op.trial, op.op, op.view)
+  LEFT JOIN beyond ON (beyond.number, beyond.op, beyond.view) = (op.trial, op.op, op.view)
+GROUP BY about.trial, op.rowid ORDER BY about.trial, op.rowid"
+    );
+    selected(subject, &sql)
 }
 
 pub fn phases_csv(subject: &Subject) -> Result<String, csv::Error> {
-    let mut writer = Writer::from_writer(Vec::new());
-    let head = head(subject).filter(|name| *name != "cell");
-    writer.write_record(head.chain(PHASE.iter().map(|(name, _)| name.to_string())))?;
-    for trial in &subject.run.trials {
-        for phase in &trial.phases {
-            let mut fields = head_fields(subject, trial);
-            fields.remove(4);
-            fields.extend(PHASE.map(|(_, column)| column(trial, phase)));
-            writer.write_record(fields)?;
-        }
-    }
-    text(writer)
+    let sql = format!(
+        "{HEAD} {{phase.value: phase label suite heat}},
+  phase.value -> 'is_high_impact' AS high_impact, phase.value -> 'is_derived' AS derived,
+  {{phase.value: unit}}, phase.value ->> '$.outcome.is' AS outcome,
+  {{phase.value: work rate_per_s real_bytes elapsed_ns elapsed_mean_ns start_skew_ns
+  start_skew_p50_ns lanes threads cpu_user_ns cpu_system_ns}},
+  (SELECT group_concat(value ->> 'kind', ' ') FROM json_each(phase.value, '$.flags')) AS flags,
+  (SELECT group_concat(key || '=' || value, ' ') FROM json_each(phase.value, '$.values'))
+    AS \"values\",
+  phase.value ->> '$.outcome.reason' AS reason, {OUTCOME} AS trial_outcome,
+  {{trial.record: backing}}
+{FROM} JOIN json_each(trial.record, '$.phases') AS phase ORDER BY trial.number, phase.key"
+    );
+    selected(subject, &sql)
+}
+
+/// Sums over the finished trials of a cell by cause and holder; `share` is of the time of the operation's slow
+/// operations. The stacks are those of the longest wait, innermost frame first.
+pub fn stalls_csv(subject: &Subject) -> Result<String, csv::Error> {
+    let sql = "WITH explained AS MATERIALIZED (SELECT cell, count(*) AS trials FROM trial
+  WHERE outcome = 'finished' AND record ->> '$.stalls.above_ns' IS NOT NULL GROUP BY cell)
+SELECT run.name AS run, cell.id AS cell, candidate, levels, trials, stall.op, above_ns, cause, title,
+  who,
+  sum(held.operations) AS operations, sum(times) AS times, sum(held.total_ns) AS total_ns,
+  round(1.0 * sum(held.total_ns)
+    / max(1, sum(sum(held.total_ns)) OVER (PARTITION BY cell.id, stall.op)), 6) AS share,
+  max(max_ns) AS max_ns, stack, waker_stack
+FROM run, stall_cause AS held JOIN stall ON (stall.trial, stall.op) = (held.trial, held.op)
+  JOIN trial ON number = held.trial AND outcome = 'finished'
+  JOIN cell ON cell.id = trial.cell JOIN explained ON explained.cell = cell.id
+GROUP BY cell.id, stall.op, cause, who
+ORDER BY cell.rowid, stall.op, sum(held.total_ns) DESC, cause, who";
+    selected(subject, sql)
+}
+
+/// What the tables of the run file say; a reduced file's are made for it.
+fn selected(subject: &Subject, sql: &str) -> Result<String, csv::Error> {
+    text(pickfs_store::select(subject.run, sql).map_err(io::Error::other)?)
 }
 
 pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
-    let mut writer = Writer::from_writer(Vec::new());
-    writer.write_record([
+    let header = [
         "panel",
         "row",
         "cell",
@@ -212,17 +121,14 @@ pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
         "interval_high",
         "claim",
         "margin",
-    ])?;
+    ];
+    let mut rows = vec![header.map(String::from).to_vec()];
     for panel in &subject.findings.panels {
         for row in &panel.rows {
-            for op in &row.ops {
-                for fields in statistics(panel, row, op) {
-                    writer.write_record(fields)?;
-                }
-            }
+            rows.extend(row.ops.iter().flat_map(|op| statistics(panel, row, op)));
         }
     }
-    text(writer)
+    text(rows)
 }
 
 fn statistics(panel: &Panel, row: &Row, op: &OpSummary) -> Vec<Vec<String>> {
@@ -288,14 +194,12 @@ fn comparison_fields(panel: &Panel, row: &Row, op: &OpSummary, statistic: &str) 
     ]
 }
 
-pub(crate) fn text(writer: Writer<Vec<u8>>) -> Result<String, csv::Error> {
-    let bytes = writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(&bytes[..]);
-    let mut inert = Writer::from_writer(Vec::new());
-    for record in reader.records() {
-        inert.write_record(record?.iter().map(inert_cell))?;
+fn text(rows: Vec<Vec<String>>) -> Result<String, csv::Error> {
+    let mut writer = Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row.iter().map(|cell| inert_cell(cell)))?;
     }
-    let bytes = inert.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
+    let bytes = writer.into_inner().map_err(|e| csv::Error::from(e.into_error()))?;
     String::from_utf8(bytes).map_err(|e| io::Error::other(e).into())
 }
 
@@ -315,18 +219,9 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula() {
-        let mut writer = Writer::from_writer(Vec::new());
-        writer
-            .write_record([
-                "=cmd|' /C calc'!A0",
-                "@SUM(1)",
-                "-1.5",
-                "a\u{1b}[31m",
-                "a=b",
-                "x\u{202e}y\u{2066}",
-            ])
-            .expect("written");
-        let text = text(writer).expect("text");
+        let cells =
+            ["=cmd|' /C calc'!A0", "@SUM(1)", "-1.5", "a\u{1b}[31m", "a=b", "x\u{202e}y\u{2066}"];
+        let text = text(vec![cells.map(String::from).to_vec()]).expect("text");
         assert_eq!(text, "'=cmd|' /C calc'!A0,'@SUM(1),-1.5,a [31m,a=b,x y \n");
     }
 }

@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::{ChartKind, Look, NextStep, Subject, charts, csv, html, markdown, png, stalls, svg};
+use crate::{ChartKind, Look, NextStep, Subject, charts, csv, html, markdown, png, svg};
 
 mod bonnie;
 mod psv;
@@ -47,7 +47,7 @@ pub fn render(
         "summary.csv" => csv::summary_csv(subject).map(String::into_bytes).map_err(Into::into),
         "report.json" => json(subject).map_err(Into::into),
         STALLS if subject.stalls.is_empty() => return Ok(None),
-        STALLS => stalls::csv::stalls_csv(subject).map(String::into_bytes).map_err(Into::into),
+        STALLS => csv::stalls_csv(subject).map(String::into_bytes).map_err(Into::into),
         PHASES => csv::phases_csv(subject).map(String::into_bytes).map_err(Into::into),
         _ if name == BONNIE || name.starts_with(PSV) => return Ok(older(subject, name)),
         _ => return picture(subject, name),
@@ -88,7 +88,7 @@ fn json(subject: &Subject) -> Result<Vec<u8>, serde_json::Error> {
 fn picture(subject: &Subject, name: &str) -> Result<Option<Vec<u8>>, ExportError> {
     let found = name.strip_prefix("charts/").and_then(|file| file.rsplit_once('.'));
     let Some((stem, kind)) = found else { return Ok(None) };
-    let kinds = ChartKind::ALL.into_iter().filter(|kind| stem.starts_with(kind.name()));
+    let kinds = ChartKind::all().filter(|kind| stem.starts_with(kind.name()));
     let mut drawn = kinds.flat_map(|kind| kind.draw(subject, Look::SHEET));
     let drawn = drawn.find(|chart| chart.name == stem);
     let Some(chart) = drawn else { return Ok(None) };

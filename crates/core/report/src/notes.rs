@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pickfs_record::{
     CellId,
-    finding::{Panel, Row},
+    finding::{Notice, Panel, Row},
 };
 
 use pickfs_analysis::{ending::DISTURBED, wording::list};
@@ -69,7 +69,6 @@ const KINDS: [(&str, &str, &str); 10] = [
 /// The doubts of a run in words, the heaviest first, each with what would help: those of the whole run, and of
 /// trials those that an answer notes. Where nothing was asked, all of them.
 pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
-    let all = subject.run.trials.len();
     let weight = |kind: &str| KINDS.iter().position(|(known, ..)| *known == kind);
     // A cure of an open end says how many blocks there should be.
     let is_said = subject.findings.endings.iter().any(|ending| ending.cure.is_some());
@@ -86,19 +85,36 @@ pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     notices
         .retain(|notice| notice.trials == 0 || answers.is_empty() || noted(&notice.kind).is_some());
     notices.sort_by_key(|notice| weight(&notice.kind).unwrap_or(KINDS.len()));
-    let told = |notice: &&pickfs_record::finding::Notice| {
-        let known = weight(&notice.kind).map(|at| KINDS[at]);
-        let (mut text, cure) = match (known, notice.trials) {
-            (None, _) => (format!("{}: {}", notice.kind, notice.text), ""),
-            (Some((_, words, cure)), 0) => (words.to_owned(), cure),
-            (Some((_, words, cure)), trials) => (format!("{words} {trials} of {all} trials"), cure),
-        };
+    let told = |notice: &&Notice| {
+        let (mut text, cure) = said(subject, notice);
+        if weight(&notice.kind).is_none() {
+            text.push_str(&format!(": {}", notice.text));
+        }
         if let Some(note) = noted(&notice.kind) {
             text.push_str(&format!(" ({})", note.text));
         }
         (text, cure.to_owned())
     };
     notices.iter().map(told).collect()
+}
+
+/// Its words and what would help; of a kind without words its name.
+fn said(subject: &Subject, notice: &Notice) -> (String, &'static str) {
+    let all = subject.run.trials.len();
+    let known = KINDS.iter().find(|(kind, ..)| *kind == notice.kind);
+    let (words, cure) = known.map_or((&*notice.kind, ""), |(_, words, cure)| (*words, *cure));
+    match notice.trials {
+        0 => (words.to_owned(), cure),
+        trials => (format!("{words} {trials} of {all} trials"), cure),
+    }
+}
+
+/// `the disk was not as usual before 1 of 320 trials (raw-out-of-band): raw 503 us`.
+pub fn notice_text(subject: &Subject, notice: &Notice) -> String {
+    let (words, _) = said(subject, notice);
+    let kind = if words.starts_with(&notice.kind) { "" } else { &format!(" ({})", notice.kind) };
+    let first = if notice.trials > 1 { "the first: " } else { "" };
+    format!("{words}{kind}: {first}{}", notice.text)
 }
 
 fn texts(row: &Row) -> Vec<String> {

@@ -4,14 +4,14 @@ use pickfs_analysis::{
     articles::{Answer, of_run},
     published::{self, UnknownTable, beside::beside},
 };
-use pickfs_record::{Metric, finding::Panel};
+use pickfs_record::Metric;
 use thiserror::Error;
 
 use crate::{
     ChartKind, Look, Screen, Subject,
     articles::told,
     beside::beside_document,
-    chart::{Chart, Scene, Spacing, relative, strip, timeline},
+    chart::Chart,
     choices,
     conditions::conditions,
     document::{Node, Role, Text, facts, list, markdown},
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, Error)]
 pub enum PartError {
     #[error(
-        "no part `{0}`; there are line, screen, answer, answers, table [WORDS], claims NUMBER, beside TABLE, how sure, doubts, \
+        "no part `{0}`; there are line, screen, answer, answers, table [WORDS], claims NUMBER, beside TABLE, how sure, \
          factors, why, picture CHART [WORDS]"
     )]
     Unknown(String),
@@ -60,7 +60,6 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
             nodes.into_iter().skip(1).collect()
         }
         ("how", "sure") => how_sure(subject),
-        ("doubts", "") => doubts(subject),
         ("factors", "") => factors::section(subject).into_iter().collect(),
         ("why", "") => stalls::words::in_full(subject).map(list).into_iter().collect(),
         _ => return Err(PartError::Unknown(words.into())),
@@ -142,22 +141,11 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
     let open = subject.findings.not_yet.iter();
     let open = open.map(|open| Text::from(format!("{}: {}.", open.what, open.why)));
     let rows = rows.chain(told.map(Text::from).map(of("blocks"))).chain(open.map(of("not yet")));
-    vec![facts(rows.chain(told_doubts(subject).into_iter().map(of("doubt"))))]
-}
-
-fn doubts(subject: &Subject) -> Vec<Node> {
-    match told_doubts(subject) {
-        none if none.is_empty() => vec![Node::Paragraph("Nothing is in doubt.".into())],
-        found => vec![list(found)],
-    }
-}
-
-fn told_doubts(subject: &Subject) -> Vec<Text> {
-    let told = notes::in_words(subject).into_iter().map(|(what, cure)| {
-        let cure = if cure.is_empty() { String::new() } else { format!(": {cure}") };
-        Role::Plain.leads(format!("{what}{cure}"))
+    let doubts = notes::in_words(subject).into_iter().map(|(what, cure)| {
+        let colon = if cure.is_empty() { "" } else { ": " };
+        Role::Plain.leads(format!("{what}{colon}{cure}"))
     });
-    told.collect()
+    vec![facts(rows.chain(doubts.map(of("doubt"))))]
 }
 
 fn pictures(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {
@@ -168,8 +156,9 @@ fn pictures(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
         Some(metric) => ("", format!("-{}", stem(&metric.to_string()))),
         None => (rest, String::new()),
     };
-    let unknown = || PartError::Unknown(format!("picture {words}"));
-    let drawn = drawn(subject, kind, metric.as_ref()).ok_or_else(unknown)?;
+    let kind: ChartKind =
+        kind.parse().map_err(|_| PartError::Unknown(format!("picture {words}")))?;
+    let drawn = kind.draw_by(subject, Look::SHEET, metric.as_ref());
     let mut part = Part::default();
     for chart in drawn.iter().filter(|chart| holds(&title(chart), rest)) {
         let stem = format!("{name}-{}{end}", chart.name);
@@ -189,41 +178,4 @@ fn title(chart: &Chart) -> String {
 
 fn stem(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
-}
-
-/// Charts of a kind, and those that a report leaves out.
-fn drawn(subject: &Subject, kind: &str, metric: Option<&Metric>) -> Option<Vec<Chart>> {
-    const LOOK: Look = Look::SHEET;
-    let course = |is_best, spacing| timeline::Course { is_best, spacing };
-    let draw: &dyn Fn(&Panel) -> Option<Scene> = match (kind.parse::<ChartKind>(), kind) {
-        (Ok(ChartKind::Axis), _) if metric.is_some() => {
-            let scenes =
-                strip::by_axis_of(subject, LOOK, metric).into_iter().map(|one| (None, one));
-            return Some(named(ChartKind::Axis, kind, scenes));
-        }
-        (Ok(kind), _) => return Some(kind.draw(subject, LOOK)),
-        (_, "worst-per-second-linear") => {
-            &|panel| timeline::draw(subject, panel, LOOK, course(false, Spacing::Linear))
-        }
-        (_, "best-per-second") => {
-            &|panel| timeline::draw(subject, panel, LOOK, course(true, Spacing::Log))
-        }
-        (_, "relative") => &|panel| relative::draw(subject, panel, LOOK),
-        _ => return None,
-    };
-    let panels = subject.findings.panels.iter().enumerate();
-    let scenes = panels.filter_map(|(at, panel)| Some((Some(at), draw(panel)?)));
-    Some(named(ChartKind::WorstPerSecond, kind, scenes))
-}
-
-fn named(
-    kind: ChartKind,
-    name: &str,
-    scenes: impl IntoIterator<Item = (Option<usize>, Scene)>,
-) -> Vec<Chart> {
-    let chart = |(at, (panel, scene)): (usize, (Option<usize>, Scene))| {
-        let name = if at == 0 { name.to_owned() } else { format!("{name}-{}", at + 1) };
-        Chart { kind, panel, name, scene }
-    };
-    scenes.into_iter().enumerate().map(chart).collect()
 }

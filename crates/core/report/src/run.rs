@@ -5,9 +5,9 @@ use pickfs_record::{finding::Ending, quantity::span_text};
 
 use crate::{
     NextStep, Subject, articles, card, choices,
-    conditions::{absent, conditions, notice_text},
+    conditions::{absent, conditions},
     document::{Node, Role, Text, facts, under_one_name},
-    factors, ranking, stalls, trust,
+    factors, notes, ranking, stalls, trust,
 };
 
 /// The words of each end, the first with its cure, and how many more there are.
@@ -104,7 +104,7 @@ pub(crate) fn words(subject: &Subject) -> Vec<Node> {
 pub(crate) fn doubts(subject: &Subject, next: Option<&NextStep>) -> Option<Node> {
     let findings = subject.findings;
     let open = findings.not_yet.iter().map(|open| format!("{}: {}.", open.what, open.why));
-    let notices = findings.notices.iter().map(|notice| notice_text(subject, notice));
+    let notices = findings.notices.iter().map(|notice| notes::notice_text(subject, notice));
     let mut rows: Vec<_> =
         under_one_name("NOT YET", open.map(|text| Role::NoAnswer.leads(text))).collect();
     rows.extend(under_one_name("doubt", notices.map(|text| Role::NoAnswer.leads(text))));

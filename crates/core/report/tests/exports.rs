@@ -1,12 +1,11 @@
 mod fixture;
 
-use std::time::Duration;
-
+use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::{
     Histogram,
     serialization::{
-        Deserializer, V2DeflateSerializer,
-        interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag},
+        Deserializer,
+        interval_log::{IntervalLogIterator, LogEntry},
     },
 };
 use pickfs_report::{
@@ -18,6 +17,7 @@ use pickfs_report::{
     png::png,
     svg::{Setting, svg},
 };
+use pickfs_testkit::hdr_log;
 
 fn read(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -57,35 +57,13 @@ fn the_summary_says_what_is_claimed_and_what_is_carried() {
     assert_eq!(tail[column("carried")], "false");
 }
 
-fn log_of(values: &[u64]) -> String {
-    log_over(1, |_| values.to_vec())
-}
-
-fn log_over(seconds: u64, values: impl Fn(u64) -> Vec<u64>) -> String {
-    let mut bytes = Vec::new();
-    let mut serializer = V2DeflateSerializer::new();
-    let mut log = IntervalLogWriterBuilder::new()
-        .add_comment("[Histogram log format version 1.3]")
-        .begin_log_with(&mut bytes, &mut serializer)
-        .expect("a log begins");
-    for second in 0..seconds {
-        let mut histogram = Histogram::<u64>::new(3).expect("three digits");
-        values(second).iter().for_each(|v| histogram.record(*v).expect("in range"));
-        let tag = Tag::new("service").expect("a legal tag");
-        let (at, length) = (Duration::from_secs(second), Duration::from_secs(1));
-        log.write_histogram(&histogram, at, length, Some(tag)).expect("a line");
-    }
-    drop(log);
-    String::from_utf8(bytes).expect("text")
-}
-
 #[test]
 fn interval_logs_are_read_by_hdrhistogram_itself() {
     let (mut run, findings) = fixture::first_screen();
     assert!(interval_logs(&run).is_empty(), "no log was kept");
     let cell = run.cells.iter_mut().find(|cell| cell.id == run.trials[0].cell);
     cell.expect("its cell").candidate.label = "two\nlines".into();
-    run.trials[0].ops[0].interval_log = log_of(&[500, 600, 90_000]);
+    run.trials[0].ops[0].interval_log = hdr_log(&[("service", 0, &[500, 600, 90_000])]);
     let logs = interval_logs(&run);
     assert_eq!(logs.len(), 1);
     assert_eq!(logs[0].file_name, "trial-0001-append.hlog");
@@ -95,8 +73,8 @@ fn interval_logs_are_read_by_hdrhistogram_itself() {
         .collect();
     let LogEntry::Interval(interval) = &entries[0] else { panic!("{entries:?}") };
     assert_eq!(interval.tag().map(|tag| tag.as_str()), Some("service"));
-    let mut bytes = std::io::Cursor::new(decode(interval.encoded_histogram()));
-    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes).expect("V2");
+    let bytes = BASE64_STANDARD.decode(interval.encoded_histogram()).expect("base64");
+    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).expect("V2");
     assert_eq!(histogram.len(), 3);
     drop(findings);
 }
@@ -104,29 +82,12 @@ fn interval_logs_are_read_by_hdrhistogram_itself() {
 #[test]
 fn a_histogram_alone_becomes_a_log_of_one_line() {
     let (mut run, _) = fixture::first_screen();
-    let line = log_of(&[700]);
+    let line = hdr_log(&[("service", 0, &[700])]);
     let encoded = line.lines().last().and_then(|l| l.rsplit(',').next()).expect("a line");
     run.trials[0].ops[0].service.histogram = encoded.to_string();
     let logs = interval_logs(&run);
     let entries: Result<Vec<_>, _> = IntervalLogIterator::new(logs[0].text.as_bytes()).collect();
     assert_eq!(entries.expect("legal lines").len(), 1);
-}
-
-fn decode(base64: &str) -> Vec<u8> {
-    let value = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = base64.bytes().filter(|c| *c != b'=').map(value).collect();
-    let groups = digits.chunks(4).flat_map(|group| {
-        let bits = group.iter().fold(0u32, |bits, d| bits << 6 | u32::from(*d));
-        let bits = bits << (6 * (4 - group.len()));
-        bits.to_be_bytes()[1..group.len()].to_vec()
-    });
-    groups.collect()
 }
 
 #[test]
@@ -137,7 +98,7 @@ fn every_chart_is_drawn_and_named() {
     let names: Vec<_> = all.iter().map(|chart| chart.name.as_str()).collect();
     let elsewhere =
         [ChartKind::LatencyMap, ChartKind::Capacity, ChartKind::Factors, ChartKind::SlowOperations];
-    for kind in ChartKind::ALL.iter().filter(|kind| !elsewhere.contains(kind)) {
+    for kind in ChartKind::all().filter(|kind| !elsewhere.contains(kind)) {
         assert!(names.contains(&kind.name()), "{kind}");
     }
     assert!(names.contains(&"percentiles-2"), "the second panel");
@@ -196,11 +157,13 @@ fn a_slow_second_stands_above_the_others_in_the_map_over_time() {
         .iter()
         .find(|row| row.backing != pickfs_record::BackingKind::Memory);
     let cell = row.map_or(cell, |row| row.cell.clone());
+    let (slow, usual) = ([900_000; 50], [900; 50]);
+    let of = |second: u64| ("service", second, if second == 21 { &slow[..] } else { &usual[..] });
+    let log = hdr_log(&(0..40).map(of).collect::<Vec<_>>());
     for trial in run.trials.iter_mut().filter(|trial| trial.cell == cell) {
         for op in &mut trial.ops {
             op.response = None;
-            op.interval_log =
-                log_over(40, |second| vec![if second == 21 { 900_000 } else { 900 }; 50]);
+            op.interval_log.clone_from(&log);
         }
     }
     let scene = drawn(&run).remove(0).scene;

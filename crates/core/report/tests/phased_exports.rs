@@ -134,7 +134,7 @@ fn the_fields_of_a_bonnie_line_are_the_originals() {
 fn every_phase_of_every_trial_is_a_row_of_the_csv() {
     let text = exported(&files(), "phases.csv");
     assert_eq!(text.lines().count(), 1 + 6 * 4 * 10);
-    let head = "run,trial,block,attempt,candidate,phase,label,suite,heat,high_impact,derived,unit,";
+    let head = "run,trial,block,attempt,candidate,cell,phase,label,suite,heat,high_impact,derived";
     assert!(text.starts_with(head), "{text}");
     assert!(text.lines().any(|line| line.contains(",failed,") && line.contains("ENOSPC")));
 }

@@ -2,7 +2,11 @@
 
 use pickfs_analysis::{articles::of_run, findings};
 use pickfs_record::{Plan, RunRecord};
-use pickfs_report::{ChartKind, Look, Screen, Subject, first::first_screen};
+use pickfs_report::{
+    ChartKind, Look, Screen, Subject,
+    csv::{phases_csv, stalls_csv, trials_csv},
+    first::first_screen,
+};
 use pickfs_store::RunFile;
 use pickfs_testkit::{
     FakePhasedRun, FakeRun, Mishap, MishapKind, explained, fake_phased_run, fake_run,
@@ -40,6 +44,11 @@ fn a_reduced_run_gives_the_same_findings_claims_first_screen_and_pictures() {
         let screen = Screen { columns: 100, colour: false, next: None, report: None, run: None };
         let screens = subjects.each_ref().map(|subject| first_screen(subject, &screen));
         assert_eq!(screens[0], screens[1]);
+        let tables = subjects.each_ref().map(|subject| {
+            let texts = [trials_csv(subject), phases_csv(subject), stalls_csv(subject)];
+            texts.map(|text| text.expect("text"))
+        });
+        assert_eq!(tables[0], tables[1]);
         let drawn = |kind: ChartKind| subjects.each_ref().map(|one| kind.draw(one, Look::SHEET));
         // What a page draws of single operations stays with the whole run.
         let single = [ChartKind::LatencyMap, ChartKind::SlowOperations];
@@ -47,7 +56,7 @@ fn a_reduced_run_gives_the_same_findings_claims_first_screen_and_pictures() {
             !single.contains(kind)
                 && (whole.trials[0].stalls.is_none() || *kind != ChartKind::WorstPerSecond)
         };
-        for kind in ChartKind::ALL.into_iter().filter(is_of_all) {
+        for kind in ChartKind::all().filter(is_of_all) {
             let [then, now] = drawn(kind);
             assert!(then == now, "{kind} of run {at}");
         }

@@ -1,5 +1,5 @@
 use pickfs_record::{Environment, Outcome, RunRecord, TrialRecord};
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, params, params_from_iter, types::Value};
 
 pub fn outcome_name(outcome: &Outcome) -> &'static str {
     match outcome {
@@ -41,8 +41,8 @@ const TRIAL: &str = "WITH t(n) AS (SELECT ?1 ->> 'number'),
   s(n, op, j) AS (SELECT n, value ->> 'op', value FROM t, json_each(?1, '$.stalls.ops'))
 ";
 
-/// Rows of the derived tables. `{x: a b}` are the fields a and b of the JSON x; stacks are one text,
-/// innermost frame first.
+/// Rows of the derived tables. `{x: a b}` are the fields a and b of the JSON x, under these names; stacks are one
+/// text, innermost frame first.
 const ROWS: &[&str] = &[
     "op SELECT n, op, view, {j -> view: count mean_ns sd_ns min_ns max_ns} FROM o, views
      WHERE j -> view ->> 'count' IS NOT NULL",
@@ -98,11 +98,47 @@ pub fn put_trial(connection: &Connection, trial: &TrialRecord, record: &str) -> 
     Ok(())
 }
 
+/// `levels`: a cell, and a column for each axis of the plan.
+pub fn put_levels(connection: &Connection, run: &RunRecord) -> Result<()> {
+    let axes = || run.plan.axes.iter().map(|axis| axis.name.as_str());
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let columns: Vec<String> = std::iter::once("cell").chain(axes()).map(quoted).collect();
+    connection.execute(&format!("CREATE TABLE levels ({})", columns.join(", ")), [])?;
+    let row = format!("INSERT INTO levels VALUES ({})", vec!["?"; columns.len()].join(", "));
+    for cell in &run.cells {
+        let levels = axes().map(|axis| cell.level(axis).unwrap_or_default());
+        let values = std::iter::once(cell.id.0.as_str()).chain(levels);
+        connection.execute(&row, params_from_iter(values))?;
+    }
+    Ok(())
+}
+
+/// The names of the columns, then the rows; nothing is an empty text.
+pub fn rows(connection: &Connection, sql: &str) -> Result<Vec<Vec<String>>> {
+    let mut statement = connection.prepare(&with_fields(sql))?;
+    let names: Vec<String> = statement.column_names().into_iter().map(String::from).collect();
+    let width = names.len();
+    let mut found = vec![names];
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let field = |place: usize| -> Result<String> {
+            Ok(match row.get::<_, Value>(place)? {
+                Value::Integer(number) => number.to_string(),
+                Value::Real(number) => number.to_string(),
+                Value::Text(text) => text,
+                Value::Null | Value::Blob(_) => String::new(),
+            })
+        };
+        found.push((0..width).map(field).collect::<Result<_>>()?);
+    }
+    Ok(found)
+}
+
 fn with_fields(row: &str) -> String {
     let Some((before, rest)) = row.split_once('{') else { return row.into() };
     let Some((fields, after)) = rest.split_once('}') else { return row.into() };
     let (json, names) = fields.split_once(": ").unwrap_or((fields, ""));
     let each: Vec<_> =
-        names.split_whitespace().map(|name| format!("{json} ->> '{name}'")).collect();
+        names.split_whitespace().map(|name| format!("{json} ->> '{name}' AS {name}")).collect();
     format!("{before}{}{}", each.join(", "), with_fields(after))
 }

@@ -8,8 +8,13 @@ use thiserror::Error;
 pub enum StoreError {
     #[error("run file {path}: {cause}{}", way_out(.cause))]
     Sqlite { path: PathBuf, cause: rusqlite::Error },
-    #[error("run file {path} exists; choose another name or continue it with run --resume {path}")]
+    #[error(
+        "run file {path} exists; choose another name or go on with {} run --resume {path}",
+        program()
+    )]
     Exists { path: PathBuf },
+    #[error("run file {path} cannot be written: {cause}; name another folder")]
+    Unwritten { path: PathBuf, cause: std::io::Error },
     #[error("run file {path} not found; {} show shows what there is", program())]
     Missing { path: PathBuf },
     #[error("{path} is not a pickfs run ({what}); {} show shows what there is", program())]
@@ -17,7 +22,8 @@ pub enum StoreError {
     #[error("run file {path} has format {found}, this pickfs reads up to {known}; use a newer one")]
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error(
-        "run file {path} was reduced: it is read and no more; {} run --again {path} measures again",
+        "run file {path} was reduced: it is read and no more; {} run --again {path} measures again, \
+         but not what was on a --dir or --device, of which it lacks the name",
         program()
     )]
     Reduced { path: PathBuf },

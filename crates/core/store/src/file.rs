@@ -1,6 +1,8 @@
 use std::{
+    fs::{self, File},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use pickfs_record::{
@@ -17,7 +19,7 @@ use crate::{
     derived,
     error::StoreError,
     guard::{self, Patience},
-    reduced::{INFLATED_BYTES_MAX, deflated, inflated, reduced},
+    reduced::{INFLATED_BYTES_MAX, deflated, inflated, reduce, reduced},
     schema,
 };
 
@@ -54,30 +56,49 @@ impl RunFile {
             connection.execute_batch(schema::CREATE_DERIVED)?;
             derived::put_run(connection, run)
         })?;
-        file.read_head().inspect_err(|_| drop(std::fs::remove_file(path)))?;
+        file.read_head().inspect_err(|_| drop(fs::remove_file(path)))?;
         Ok(file)
     }
 
-    /// Writes a whole run [`reduced`], for others to read; nothing lies at that path yet.
+    /// Writes a whole run [`reduced`], for others to read, in the place of what lies at that path.
     pub fn create_reduced(path: &Path, run: &RunRecord) -> Result<(), StoreError> {
-        if path.exists() {
-            return Err(StoreError::Exists { path: path.into() });
-        }
-        let run = reduced(run);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let damaged = |cause| StoreError::Damaged {
+            path: path.into(),
+            what: "the run, reduced,".into(),
+            cause,
+        };
+        let run = reduced(run).map_err(damaged)?;
+        let unwritten = |cause| StoreError::Unwritten { path: path.into(), cause };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().map_err(unwritten)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let part = folder.join(format!(".{name}.{:x}", since.as_nanos()));
+        File::options().write(true).create_new(true).open(&part).map_err(unwritten)?;
+        let put = RunFile::put_reduced(&part, &run);
+        let put = put.and_then(|()| fs::rename(&part, path).map_err(unwritten));
+        put.inspect_err(|_| {
+            let journal = guard::beside(&part, "journal");
+            [part, journal].iter().for_each(|left| drop(fs::remove_file(left)));
+        })
+    }
+
+    /// Into an empty file.
+    fn put_reduced(path: &Path, run: &RunRecord) -> Result<(), StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let mut file = RunFile::connect(path, flags)?;
         let paged = file.connection.pragma_update(None, "page_size", REDUCED_PAGE_BYTES);
         paged.map_err(|cause| file.sqlite(cause))?;
         file.transact(|connection| {
             let head = RunRecord { trials: Vec::new(), ended: None, ..run.clone() };
-            begin(connection, &run, Value::Blob(deflated(&json(&head))))?;
+            begin(connection, run, Value::Blob(deflated(&json(&head))))?;
             for trial in &run.trials {
                 put_trial(connection, trial, Value::Blob(deflated(&json(trial))))?;
             }
             run.ended.iter().try_for_each(|end| put_end(connection, end))
         })?;
         // What others cannot read is not to be published.
-        file.read().map(drop).inspect_err(|_| drop(std::fs::remove_file(path)))
+        file.read().map(drop)
     }
 
     /// Opens a file to read it. It may be a stranger's: what is more than plain tables is refused, and nothing is
@@ -169,20 +190,24 @@ impl RunFile {
     }
 
     pub fn read(&self) -> Result<RunRecord, StoreError> {
-        let mut run = self.read_head()?;
-        run.trials = self.read_trials()?;
+        let mut room = INFLATED_BYTES_MAX;
+        let mut run = self.head_within(&mut room)?;
+        run.trials = self.read_trials(&mut room)?;
         Ok(run)
     }
 
     /// The run without its trials: what is known before the first one, and how it ended.
     pub fn read_head(&self) -> Result<RunRecord, StoreError> {
+        self.head_within(&mut { INFLATED_BYTES_MAX })
+    }
+
+    fn head_within(&self, room_bytes: &mut u64) -> Result<RunRecord, StoreError> {
         let stored: Value =
             self.query("SELECT record FROM run", [])?.ok_or_else(|| StoreError::Foreign {
                 path: self.path.clone(),
                 what: "the run's own row is missing".into(),
             })?;
-        let mut run: RunRecord =
-            self.record("the run's record", stored, &mut { INFLATED_BYTES_MAX })?;
+        let mut run: RunRecord = self.record("the run's record", stored, room_bytes)?;
         self.patience.reads();
         let sql = "SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1";
         let end = self.connection.query_row(sql, [], |row| {
@@ -213,8 +238,8 @@ impl RunFile {
         .map_err(|cause| self.sqlite(cause))
     }
 
-    /// How many trials the file holds, and the first whose record is no JSON, if one is not.
-    /// Much cheaper than reading the run.
+    /// How many trials the file holds, and the first whose record is text and no JSON, if one is. What is deflated
+    /// is not looked at. Much cheaper than reading the run.
     pub fn trial_count(&self) -> Result<(usize, Option<u32>), StoreError> {
         let sql = "SELECT count(*), min(CASE WHEN typeof(record) = 'text' AND NOT json_valid(record) THEN number END) FROM trial";
         self.patience.reads();
@@ -253,7 +278,7 @@ impl RunFile {
         .map_err(|cause| self.sqlite(cause))
     }
 
-    fn read_trials(&self) -> Result<Vec<TrialRecord>, StoreError> {
+    fn read_trials(&self, room_bytes: &mut u64) -> Result<Vec<TrialRecord>, StoreError> {
         self.patience.reads();
         let rows = (|| {
             let mut statement =
@@ -262,8 +287,7 @@ impl RunFile {
             rows.collect::<Result<Vec<(u32, Value)>, _>>()
         })()
         .map_err(|source| self.sqlite(source))?;
-        let mut room = INFLATED_BYTES_MAX;
-        let read = |(number, stored)| self.record(&format!("trial {number}"), stored, &mut room);
+        let read = |(number, stored)| self.record(&format!("trial {number}"), stored, room_bytes);
         rows.into_iter().map(read).collect()
     }
 
@@ -278,8 +302,9 @@ impl RunFile {
             return Err(StoreError::Foreign { path: self.path.clone(), what });
         }
         match u32::try_from(format).unwrap_or(0) {
-            found if found > FORMAT => {
-                Err(StoreError::Newer { path: self.path.clone(), found, known: FORMAT })
+            found if found > schema::FORMAT_REDUCED => {
+                let known = schema::FORMAT_REDUCED;
+                Err(StoreError::Newer { path: self.path.clone(), found, known })
             }
             _ => Ok(()),
         }
@@ -340,9 +365,30 @@ impl RunFile {
     }
 }
 
+/// What a statement finds in the tables of a run file, which are made of the records: a reduced file has none. Single
+/// operations and histograms are left out. One table more is `levels`: `cell`, and a column for each axis. `{x: a b}`
+/// are the fields a and b of the JSON x, under these names. The first row is the names of the columns.
+pub fn select(run: &RunRecord, sql: &str) -> rusqlite::Result<Vec<Vec<String>>> {
+    let connection = Connection::open_in_memory()?;
+    begin(&connection, run, Value::Text(String::new()))?;
+    connection.execute_batch(schema::CREATE_DERIVED)?;
+    derived::put_run(&connection, run)?;
+    derived::put_levels(&connection, run)?;
+    for trial in &run.trials {
+        let mut trial = trial.clone();
+        reduce(&mut trial);
+        let text = json(&trial);
+        put_trial(&connection, &trial, Value::Text(text.clone()))?;
+        derived::put_trial(&connection, &trial, &text)?;
+    }
+    derived::rows(&connection, sql)
+}
+
 fn begin(connection: &Connection, run: &RunRecord, record: Value) -> rusqlite::Result<()> {
+    let is_reduced = matches!(record, Value::Blob(_));
+    let format = if is_reduced { schema::FORMAT_REDUCED } else { FORMAT };
     connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", FORMAT)?;
+    connection.pragma_update(None, "user_version", format)?;
     connection.execute_batch(schema::CREATE)?;
     let row = params![run.name, run.started, run.build, record];
     connection.execute("INSERT INTO run VALUES (?1, ?2, ?3, ?4)", row).map(drop)

@@ -116,7 +116,7 @@ pub(crate) fn has_own_journal(path: &Path) -> bool {
         && fs::metadata(path).is_ok_and(|run| is_own(&run))
 }
 
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.into()).into_os_string();
     name.push(format!("-{end}"));
     name.into()

@@ -10,7 +10,7 @@ mod reduced;
 pub mod schema;
 
 pub use error::StoreError;
-pub use file::{RunFile, TrialRow};
+pub use file::{RunFile, TrialRow, select};
 pub use guard::is_own;
 pub use listing::{EXTENSION, RunAbout, RunRow, list_runs, run_paths};
 pub use reduced::reduced;

@@ -33,12 +33,16 @@ pub fn list_runs(folder: &Path) -> std::io::Result<Vec<RunRow>> {
 }
 
 fn about(path: &Path) -> Result<RunAbout, StoreError> {
-    let run = RunFile::open(path)?.read()?;
+    let file = RunFile::open(path)?;
+    let (run, (trials, damaged)) = (file.read_head()?, file.trial_count()?);
+    if damaged.is_some() {
+        file.read()?;
+    }
     Ok(RunAbout {
         name: run.name,
         started: run.started,
         question: run.plan.question,
-        trials: run.trials.len(),
+        trials,
         ended: run.ended.map(|end| end.how),
     })
 }

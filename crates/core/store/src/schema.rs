@@ -1,5 +1,7 @@
 //! The tables of a run file (format 1, kept in `PRAGMA user_version`).
 //!
+//! In a reduced file (format 2) each `record` is deflated, `interval_log` is empty and derived tables are missing.
+//!
 //! Records, written once:
 //!
 //! | table | a row is | columns |
@@ -62,6 +64,9 @@ CREATE TABLE stall_cause (trial INTEGER, op TEXT, cause TEXT, title TEXT, who TE
 CREATE TABLE slow_operation (trial INTEGER, op TEXT, start_ns INTEGER, end_ns INTEGER, offset_bytes INTEGER,
   thread TEXT, cause TEXT, who TEXT, cause_ns INTEGER);
 ";
+
+/// Of a reduced file, which readers of format 1 alone cannot read.
+pub const FORMAT_REDUCED: u32 = pickfs_record::FORMAT + 1;
 
 /// Marks the file as ours for file(1) and for [`crate::RunFile::open`]: `pkfs`.
 pub const APPLICATION_ID: i32 = 0x706b_6673;

@@ -1,15 +1,23 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_record::{RunRecord, environment::REDUCED_KEY};
-use pickfs_store::{RunFile, reduced};
+use pickfs_record::{BackingSpec, RunRecord, environment::REDUCED_KEY};
+use pickfs_store::{RunFile, reduced, schema::FORMAT_REDUCED};
 use pickfs_testkit::{FakeRun, explained, fake_run};
 use proptest::prelude::*;
+use serde_json::json;
 
 /// As it would be found on a machine: with a mark, a device of its own, and the folder in which it ran.
 fn found_run() -> RunRecord {
     let mut run = explained(fake_run(&FakeRun { blocks: 3, ..FakeRun::default() }));
-    run.plan.typed =
-        ["./run", "quick", "--out", "/srv/secret", "--blocks", "3"].map(String::from).into();
+    let typed = "./run journal --fio secret.fio --out /srv/secret --blocks 3 -- /srv/secret/x";
+    run.plan.typed = typed.split(' ').map(String::from).collect();
+    let directory = Some("/srv/secret/img".into());
+    run.plan.backing = BackingSpec::Loop { size_bytes: 1 << 30, directory };
+    run.plan.params.insert("user".into(), "postgres".into());
+    let variables = json!(["PASSWORD=secret", "NICE=1", "DIR=/dev/null"]);
+    run.plan.params.insert("environment".into(), variables);
+    run.plan.params.insert("command".into(), json!("x -I/home/secret </proc/stat >{dir}/y"));
+    run.plan.params.insert("metrics".into(), json!(["a=/a ([0-9]+)/:higher"]));
     for (key, value) in [
         ("host.run_mark", "00ff-secret"),
         ("device.identity", "{\"serial\":\"secret\"}"),
@@ -20,9 +28,11 @@ fn found_run() -> RunRecord {
     }
     for trial in &mut run.trials {
         let text = serde_json::to_string(&trial.steps).expect("JSON");
-        let text = text.replace("/run/pickfs/mnt", "/srv/secret/a-run/mnt");
+        let text = text.replace("/run/pickfs/mnt", "/srv/secret a\\\"/mnt");
         trial.steps = serde_json::from_str(&text).expect("steps");
-        trial.notes.push("nothing could be made in /srv/secret/a-run/mnt".into());
+        trial.notes.push("nothing could be made in /srv/secret a\"/mnt/b".into());
+        trial.notes.push("the command ran as secret".into());
+        trial.notes.push("see https://example.org/a, 1 I/O / s, /srv/secret, /srvsecret".into());
     }
     run
 }
@@ -39,8 +49,8 @@ fn a_reduced_run_is_read_as_any_other_and_says_what_it_lacks() {
     let (path, run) = (kept(folder.path()), found_run());
     let file = RunFile::open(&path).expect("open");
     let read = file.read().expect("read");
-    assert_eq!((&read, read.trials.len()), (&reduced(&run), run.trials.len()));
-    assert_eq!(reduced(&read), read, "twice is once");
+    assert_eq!((&read, read.trials.len()), (&reduced(&run).expect("JSON"), run.trials.len()));
+    assert_eq!(reduced(&read).expect("JSON"), read, "twice is once");
     assert!(read.environment.get(REDUCED_KEY).is_some_and(|lacks| lacks.contains("histograms")));
     assert_eq!(file.trial_count().expect("count"), (run.trials.len(), None));
     assert_eq!(file.trials_after(20).expect("rows").len(), run.trials.len() - 20);
@@ -52,22 +62,43 @@ fn a_reduced_run_is_read_as_any_other_and_says_what_it_lacks() {
 
 #[test]
 fn nothing_in_it_names_the_machine() {
-    let read = reduced(&found_run());
+    let read = reduced(&found_run()).expect("JSON");
     let text = serde_json::to_string(&read).expect("JSON");
     assert!(!text.contains("secret"), "{text}");
-    assert_eq!(read.plan.typed, ["./run", "quick", "--blocks", "3"]);
-    assert!(read.trials[0].notes.concat().contains("made in FOLDER/mnt"));
+    assert_eq!(read.plan.typed, ["./run", "journal", "--blocks", "3"]);
+    let params = &read.plan.params;
+    assert_eq!(params["environment"], json!(["PASSWORD=", "NICE=1", "DIR=/dev/null"]));
+    assert_eq!(params["metrics"], found_run().plan.params["metrics"]);
+    let command = params["command"].as_str().expect("text");
+    assert!(command.starts_with("x -I/FOLDER") && command.ends_with(" </proc/stat >{dir}/y"));
+    let notes = read.trials[0].notes.join("\n");
+    for kept in ["/b\nthe command ran as NAME", "https://example.org/a, 1 I/O / s, /FOLDER"] {
+        assert!(notes.contains(kept), "{notes}");
+    }
     assert_eq!(read.environment.get("cpu.model"), found_run().environment.get("cpu.model"));
 }
 
 #[test]
-fn it_is_not_gone_on_with_and_not_written_over() {
+fn what_is_no_json_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = found_run();
+    run.plan.timing.measure_s = f64::NAN;
+    assert!(RunFile::create_reduced(&folder.path().join("a.pickfs"), &run).is_err());
+    assert!(RunFile::create_reduced(folder.path(), &found_run()).is_err());
+    assert_eq!(folder.path().read_dir().expect("a folder").count(), 0);
+}
+
+#[test]
+fn it_is_not_gone_on_with_and_tells_a_reader_of_format_1() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = kept(folder.path());
     let refused = RunFile::open_to_write(&path).err().expect("refused").to_string();
-    assert!(refused.contains("was reduced") && refused.contains("rerun"), "{refused}");
-    let refused = RunFile::create_reduced(&path, &found_run()).expect_err("refused").to_string();
-    assert!(refused.contains("exists"), "{refused}");
+    assert!(refused.contains("was reduced") && refused.contains("run --again"), "{refused}");
+    let sql = rusqlite::Connection::open(&path).expect("open");
+    let format = sql.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0));
+    assert_eq!(format.expect("a number"), FORMAT_REDUCED);
+    let beside = folder.path().read_dir().expect("a folder").count();
+    assert_eq!(beside, 1, "the file alone");
 }
 
 #[test]

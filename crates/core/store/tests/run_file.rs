@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use pickfs_record::{FORMAT, RunRecord, record::RunEnd};
-use pickfs_store::{RunFile, StoreError, list_runs};
+use pickfs_record::{RunRecord, record::RunEnd};
+use pickfs_store::{RunFile, StoreError, list_runs, schema::FORMAT_REDUCED};
 use pickfs_testkit::{FakePhasedRun, FakeRun, fake_phased_run, fake_run};
 use proptest::prelude::*;
 
@@ -90,8 +90,8 @@ fn files_that_are_not_runs_are_refused_by_name() {
     let exists = RunFile::create(&kept.path, &kept.run).err().expect("refused");
     assert!(matches!(exists, StoreError::Exists { .. }), "{exists}");
     let sql = rusqlite::Connection::open(&kept.path).expect("open");
-    sql.pragma_update(None, "user_version", FORMAT + 1).expect("spoil");
-    assert!(message(kept.path.clone()).contains(&format!("has format {}", FORMAT + 1)));
+    sql.pragma_update(None, "user_version", FORMAT_REDUCED + 1).expect("spoil");
+    assert!(message(kept.path.clone()).contains(&format!("has format {}", FORMAT_REDUCED + 1)));
 }
 
 #[test]

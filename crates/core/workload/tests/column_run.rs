@@ -292,4 +292,23 @@ fn what_cannot_be_cold_is_skipped_with_the_reason() {
     let phases = with_derived(&measured, more);
     let tier = |name: &str| phases.iter().find(|phase| phase.phase == name).expect("a tier");
     assert!(tier("hot tier").is_finished() && !tier("cold tier").is_finished());
+    drop(folder);
+    nothing_is_beside_what_is_skipped(shm);
+}
+
+fn nothing_is_beside_what_is_skipped(shm: &Path) {
+    let folder = tempfile::tempdir_in(shm).expect("there was one before");
+    let more = json!({ "suites": "write,sort,mix", "files_limit": "110MiB" });
+    let beside = lanes(2, |lane, gate| {
+        let spec = spec(folder.path(), lane, 2, more.clone());
+        let ran = trial_that_leaves(spec, gate, Lab(None), |_| {});
+        let phase = ran.ok().and_then(|(measured, _)| measured.phases.last().cloned());
+        phase.map(|phase| (phase.phase, matches!(phase.outcome, Outcome::Skipped { .. })))
+    });
+    let [Some(append), Some(query)] = &beside[..] else {
+        println!("SKIPPED: /dev/shm is too small");
+        return;
+    };
+    assert_eq!(append, &("append batch beside queries".to_owned(), true));
+    assert_eq!(query, &("query beside appends".to_owned(), true));
 }

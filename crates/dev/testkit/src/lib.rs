@@ -13,12 +13,14 @@
 
 pub mod counting;
 pub mod dice;
+pub mod docs;
 mod fake_machine;
 pub mod fake_phases;
 pub mod fake_run;
 mod fake_spec;
 pub mod fake_stalls;
 pub mod fake_trial;
+mod hdr_log;
 mod install;
 pub mod mishap;
 pub mod patience;
@@ -34,6 +36,7 @@ pub use fake_phases::{FakePhase, FakePhasedRun, LostPhase, Speed, fake_phased_ru
 pub use fake_run::{FakeCandidate, FakeRun, fake_run};
 pub use fake_spec::{fake_spec, params};
 pub use fake_stalls::explained;
+pub use hdr_log::hdr_log;
 pub use install::install;
 pub use mishap::{Mishap, MishapKind, Mishaps};
 pub use patience::{PATIENCE, until};

@@ -49,7 +49,7 @@ pub struct Appender {
     /// Stores up to here get no signal.
     ready_bytes: u64,
     touched_bytes: u64,
-    roll_at_ns: u64,
+    roll_at_ns: Option<u64>,
     unsynced: Unsynced,
     forerunner: Option<Forerunner>,
     rolls: u64,
@@ -80,7 +80,7 @@ impl Appender {
             first_sequence,
             ready_bytes: 0,
             touched_bytes: 0,
-            roll_at_ns: 0,
+            roll_at_ns: None,
             unsynced: Unsynced { since_ns: monotonic_ns(), ..Unsynced::default() },
             forerunner,
             rolls: 0,
@@ -97,7 +97,7 @@ impl Appender {
     #[inline]
     pub fn append(&mut self, payload: &[u8]) -> Result<Appended> {
         // Where only size rolls a segment, the clock is read while the news travel.
-        self.put(payload, (self.roll_at_ns != u64::MAX).then(realtime_ns))
+        self.put(payload, self.roll_at_ns.map(|_| realtime_ns()))
     }
 
     /// Appends a message with a time of the caller's, in nanoseconds since 1970. Seeking by time and rolling by
@@ -150,7 +150,7 @@ impl Appender {
         loop {
             // The word behind the slot belongs to it: an end must always find room, and so must a reader.
             let end = self.place.offset_bytes + bytes + ALIGN_BYTES;
-            let is_late = time_ns.is_some_and(|time_ns| time_ns >= self.roll_at_ns);
+            let is_late = self.roll_at_ns.zip(time_ns).is_some_and(|(at, time)| time >= at);
             if end > self.segment.segment_bytes || is_late {
                 self.roll(time_ns)?;
                 continue;
@@ -254,10 +254,10 @@ impl Appender {
         segment.advise(self.options.advice);
         self.place = Place::start(&segment, first_sequence);
         self.first_sequence = first_sequence;
-        self.roll_at_ns = match self.control.header.roll_ns {
-            0 => u64::MAX,
-            roll_ns => (segment.first_time_ns() / roll_ns + 1).saturating_mul(roll_ns),
-        };
+        // The multiple behind its first message; of nothing there is none.
+        let after = segment.first_time_ns().checked_add(1);
+        let roll_ns = self.control.header.roll_ns;
+        self.roll_at_ns = after.and_then(|after| after.checked_next_multiple_of(roll_ns));
         self.stand_at(segment.data_start, &segment);
         if let Some(forerunner) = &self.forerunner {
             forerunner.enter(&segment, self.place.offset_bytes);

@@ -27,8 +27,9 @@ pub struct Message<'a> {
 
 /// Polls that find nothing, or the same claim, before a look at why: some hundred microseconds of spinning.
 const PATIENCE: u32 = 4096;
-/// Looks at a claim before it is asked whether its appender lives: longer than a short message takes to be stored.
-const STORING: u32 = 64;
+/// Looks at a claim before it is asked whether its appender lives, each after a PAUSE of up to some 140 cycles: longer
+/// than a short message takes to be stored.
+const STORING: u32 = 8;
 /// Empty polls before a look whether the next segment is begun, which would be damage.
 const DOUBT: u32 = 1 << 16;
 
@@ -46,6 +47,8 @@ pub struct Tailer {
     place: Place,
     buffer: Vec<u8>,
     empty_polls: u32,
+    /// The number of the claim that was met last.
+    claim_met: u64,
     looked: Tick,
 }
 
@@ -70,6 +73,7 @@ impl Tailer {
             first_sequence,
             buffer: vec![0; 4096],
             empty_polls: 0,
+            claim_met: 0,
             looked: Tick::default(),
         })
     }
@@ -167,7 +171,8 @@ impl Tailer {
     #[cold]
     fn resolve(&mut self, payload_bytes: usize, holder: Holder) -> Result<bool> {
         self.empty_polls = self.empty_polls.wrapping_add(1);
-        let is_first_look = self.empty_polls == 1;
+        let is_first_look = self.claim_met != self.place.sequence;
+        self.claim_met = self.place.sequence;
         if is_first_look && self.is_stored_soon() {
             return Ok(true);
         }

@@ -14,7 +14,7 @@
 //! does not wait until other processors have let go of what was stored before (an exchange does).
 //! What the length of a claim says never changes afterwards: whoever looks can go on to the next slot.
 //!
-//! The functions are generic over [`Word`], so that the model checker of `tests/queue_model.rs` runs these
+//! The functions are generic over [`Word`], so that the model checker of `tests/model.rs` runs these
 //! very lines.
 
 use std::sync::atomic::{

@@ -56,21 +56,26 @@ impl Segment {
         })
     }
 
-    /// The steps of `Appender::put`; dies between claim and commit if told to.
-    fn append(&self, seat: u8, value: u64, dies: bool) -> Option<usize> {
+    /// The steps of `Appender::put` of a short message.
+    fn append(&self, seat: u8, value: u64, dies: Dies) -> Option<usize> {
         let holder = Holder { seat, generation: 1 };
+        let die = || self.alive[seat as usize].store(false, Release);
         for slot in 0..SLOTS {
             match word::claim(&self.words[slot], BYTES, holder) {
                 Ok(()) => {
-                    if dies {
-                        self.alive[seat as usize].store(false, Release);
+                    if dies != Dies::Claimed {
+                        self.news.store(slot as u64 + 1, Release);
+                    }
+                    if matches!(dies, Dies::Claimed | Dies::Told) {
+                        die();
                         return None;
                     }
-                    // As of a short message: told early.
-                    self.news.store(slot as u64 + 1, Release);
                     self.payloads[slot].with_mut(|cell| unsafe_set(cell, value));
                     let checksum = value as u32;
                     word::commit(&self.words[slot], BYTES, holder, checksum).unwrap();
+                    if dies == Dies::Committed {
+                        die();
+                    }
                     return Some(slot);
                 }
                 Err(found) => assert!(found.bytes().is_some(), "{found:?}"),
@@ -79,7 +84,7 @@ impl Segment {
         None
     }
 
-    fn poll(&self, slot: usize) -> Slot {
+    fn poll(&self, slot: usize, reads: Reads) -> Slot {
         let found = word::look(&self.words[slot]);
         match found {
             Slot::Message { checksum, .. } => {
@@ -90,22 +95,28 @@ impl Segment {
             Slot::Claimed { payload_bytes, holder }
                 if !self.alive[holder.seat as usize].load(Acquire) =>
             {
-                word::void(&self.words[slot], payload_bytes, holder)
+                if reads == Reads::Only && word::look(&self.words[slot]) == found {
+                    return Slot::Void { payload_bytes };
+                }
+                if reads != Reads::Only {
+                    word::void(&self.words[slot], payload_bytes, holder);
+                }
+                self.poll(slot, reads)
             }
             other => other,
         }
     }
 
-    fn drain(&self, wanted: usize) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut slot = 0;
+    fn drain(&self, wanted: usize, reads: Reads) -> Vec<u32> {
+        let (mut found, mut slot) = (Vec::new(), 0);
         while found.len() < wanted {
-            match self.poll(slot) {
-                Slot::Message { checksum, .. } => {
+            let looks = reads != Reads::Told || self.news.load(Acquire) != slot as u64;
+            match looks.then(|| self.poll(slot, reads)) {
+                Some(Slot::Message { checksum, .. }) => {
                     found.push(checksum);
                     slot += 1;
                 }
-                Slot::Void { .. } => slot += 1,
+                Some(Slot::Void { .. }) => slot += 1,
                 _ => thread::yield_now(),
             }
         }
@@ -113,19 +124,24 @@ impl Segment {
     }
 }
 
-impl Segment {
-    /// Drains as a tailer does that only looks at a slot when it was told of something: without the clock's ticks.
-    fn drain_as_told(&self, wanted: usize) -> Vec<u32> {
-        let mut found = Vec::new();
-        while found.len() < wanted {
-            let is_told = self.news.load(Acquire) != found.len() as u64;
-            match is_told.then(|| self.poll(found.len())) {
-                Some(Slot::Message { checksum, .. }) => found.push(checksum),
-                _ => thread::yield_now(),
-            }
-        }
-        found
-    }
+/// Behind which of its steps an appender is killed.
+#[derive(Clone, Copy, PartialEq)]
+enum Dies {
+    No,
+    Claimed,
+    Told,
+    Committed,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Reads {
+    /// Takes over what the dead have claimed. It looks at its slot each time, which each tick of the clock allows
+    /// and news that cross need.
+    Takes,
+    /// The same, but read-only.
+    Only,
+    /// Looks only when it was told of something: without the clock's ticks.
+    Told,
 }
 
 #[allow(unsafe_code)]
@@ -145,9 +161,9 @@ fn two_appenders_and_a_tailer_lose_nothing_and_read_nothing_half() {
     loom::model(|| {
         let segment = Segment::new();
         let (one, two) = (Arc::clone(&segment), Arc::clone(&segment));
-        let one = thread::spawn(move || one.append(0, 11, false));
-        let two = thread::spawn(move || two.append(1, 22, false));
-        let mut found = segment.drain(2);
+        let one = thread::spawn(move || one.append(0, 11, Dies::No));
+        let two = thread::spawn(move || two.append(1, 22, Dies::No));
+        let mut found = segment.drain(2, Reads::Takes);
         assert_ne!(one.join().unwrap(), two.join().unwrap());
         found.sort_unstable();
         assert_eq!(found, [11, 22]);
@@ -159,9 +175,39 @@ fn what_one_appender_tells_is_found_without_another_look() {
     loom::model(|| {
         let segment = Segment::new();
         let one = Arc::clone(&segment);
-        let one = thread::spawn(move || (one.append(0, 11, false), one.append(0, 22, false)));
-        assert_eq!(segment.drain_as_told(2), [11, 22]);
+        let one = thread::spawn(move || {
+            one.append(0, 11, Dies::No);
+            one.append(0, 22, Dies::No);
+        });
+        assert_eq!(segment.drain(2, Reads::Told), [11, 22]);
         one.join().unwrap();
+    });
+}
+
+#[test]
+fn what_was_told_and_never_committed_is_passed() {
+    loom::model(|| {
+        let segment = Segment::new();
+        let one = Arc::clone(&segment);
+        let one = thread::spawn(move || {
+            one.append(0, 11, Dies::Told);
+            one.append(1, 22, Dies::No);
+        });
+        assert_eq!(segment.drain(1, Reads::Told), [22]);
+        one.join().unwrap();
+    });
+}
+
+#[test]
+fn a_message_whose_appender_died_behind_its_commit_is_found_by_all() {
+    loom::model(|| {
+        let segment = Segment::new();
+        let (one, other) = (Arc::clone(&segment), Arc::clone(&segment));
+        let one = thread::spawn(move || one.append(0, 11, Dies::Committed));
+        let other = thread::spawn(move || other.drain(1, Reads::Only));
+        assert_eq!(segment.drain(1, Reads::Takes), [11]);
+        assert_eq!(other.join().unwrap(), [11]);
+        assert_eq!(one.join().unwrap(), Some(0));
     });
 }
 
@@ -170,9 +216,9 @@ fn a_dead_claim_is_passed_and_the_living_message_behind_or_before_it_is_found() 
     loom::model(|| {
         let segment = Segment::new();
         let (one, two) = (Arc::clone(&segment), Arc::clone(&segment));
-        let dead = thread::spawn(move || one.append(0, 11, true));
-        let living = thread::spawn(move || two.append(1, 22, false));
-        assert_eq!(segment.drain(1), [22]);
+        let dead = thread::spawn(move || one.append(0, 11, Dies::Claimed));
+        let living = thread::spawn(move || two.append(1, 22, Dies::No));
+        assert_eq!(segment.drain(1, Reads::Takes), [22]);
         assert_eq!(dead.join().unwrap(), None);
         assert!(living.join().unwrap().is_some());
     });
@@ -182,11 +228,11 @@ fn a_dead_claim_is_passed_and_the_living_message_behind_or_before_it_is_found() 
 fn two_tailers_take_a_dead_claim_over_once_and_agree() {
     loom::model(|| {
         let segment = Segment::new();
-        segment.append(0, 11, true);
-        segment.append(1, 22, false);
+        segment.append(0, 11, Dies::Claimed);
+        segment.append(1, 22, Dies::No);
         let other = Arc::clone(&segment);
-        let other = thread::spawn(move || other.drain(1));
-        assert_eq!(segment.drain(1), [22]);
+        let other = thread::spawn(move || other.drain(1, Reads::Takes));
+        assert_eq!(segment.drain(1, Reads::Takes), [22]);
         assert_eq!(other.join().unwrap(), [22]);
         assert_eq!(word::look(&segment.words[0]), Slot::Void { payload_bytes: BYTES });
     });

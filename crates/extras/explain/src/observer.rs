@@ -38,7 +38,7 @@ use crate::{
 pub(crate) const OUR_THREADS: &str = "pickfs-watch";
 const NICE: i32 = 10;
 /// An event of one processor may arrive this much later than a younger one of another.
-const LATE_NS: u64 = 10_000_000;
+pub(crate) const LATE_NS: u64 = 10_000_000;
 const PENDING_MAX: usize = 65_536;
 
 pub struct Observer(Watcher<StallRecord>);
@@ -293,7 +293,7 @@ impl Watch {
         let ids = self.threads.ids();
         let both = |id: &u32| Some((*id, self.threads.get(*id)?.own_id));
         let both: Vec<(u32, u32)> = ids.iter().filter_map(both).collect();
-        match self.eyes.follow(&both) {
+        match self.eyes.follow(&both, None) {
             Ok(()) => {
                 let now_ns = MonotonicClock.now_ns();
                 ids.iter().for_each(|id| self.joiner.timeline.watch(*id, now_ns));

@@ -24,7 +24,7 @@ const RING_PAGES_SAMPLED: usize = 32;
 /// Threads that have such a ring at one time; beyond, arrivals from idle processors and samples are not told.
 const THREADS_MAX: usize = 512;
 /// `ESRCH`: the thread has ended.
-const NO_SUCH_THREAD: i32 = 3;
+pub(crate) const NO_SUCH_THREAD: i32 = 3;
 
 #[derive(Default)]
 pub struct OwnRecords {

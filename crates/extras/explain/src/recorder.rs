@@ -96,16 +96,11 @@ impl Recorder {
         })
     }
 
-    /// From now on it records these threads, by the machine's numbers, and no others. A filter cannot
-    /// be changed, so new events take the place of old ones; in between both record, and what comes
-    /// twice changes nothing in a time line.
-    pub fn follow(&mut self, threads: &[u32]) -> Result<(), RecorderError> {
-        self.follow_with(threads, None)
-    }
-
-    /// The same, and all threads whose number is `newer_than` or more: those that will be started,
-    /// until the kernel's numbers begin anew, and as many strangers.
-    pub fn follow_with(
+    /// From now on it records these threads, by the machine's numbers, and all whose number is
+    /// `newer_than` or more: those that will be started, until the kernel's numbers begin anew, and as
+    /// many strangers. A filter cannot be changed, so new events take the place of old ones; in between
+    /// both record, and what comes twice changes nothing in a time line.
+    pub fn follow(
         &mut self,
         threads: &[u32],
         newer_than: Option<u32>,

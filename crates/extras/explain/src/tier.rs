@@ -142,32 +142,25 @@ impl Eyes {
         symbols
     }
 
-    /// By the machine's number, and by the one that we know.
-    pub fn follow(&mut self, threads: &[(u32, u32)]) -> Result<(), String> {
-        match &mut self.sight {
-            Sight::Scheduler(_, own) => {
-                own.follow(threads);
-                self.follow_with(threads, None)
-            }
-            Sight::Switches(switches) => {
-                switches.follow(threads).map_err(|error| format!("switches of threads: {error}"))
-            }
-        }
-    }
-
-    /// The same, and of threads that will be started: those with this number of the machine or a greater
-    /// one. Without trace points only those that are given.
-    pub fn follow_with(
+    /// By the machine's number, and by the one that we know; and with trace points those that will be
+    /// started: with the number `newer_than` of the machine or a greater one.
+    pub fn follow(
         &mut self,
         threads: &[(u32, u32)],
         newer_than: Option<u32>,
     ) -> Result<(), String> {
         match &mut self.sight {
-            Sight::Scheduler(recorder, _) => {
+            Sight::Scheduler(recorder, own) => {
+                // Whoever follows threads before they start has records of their own from elsewhere.
+                if newer_than.is_none() {
+                    own.follow(threads);
+                }
                 let ids: Vec<u32> = threads.iter().map(|(id, _)| *id).collect();
-                recorder.follow_with(&ids, newer_than).map_err(|error| error.to_string())
+                recorder.follow(&ids, newer_than).map_err(|error| error.to_string())
             }
-            Sight::Switches(_) => self.follow(threads),
+            Sight::Switches(switches) => {
+                switches.follow(threads).map_err(|error| format!("switches of threads: {error}"))
+            }
         }
     }
 
@@ -199,11 +192,11 @@ fn tried() -> Result<Recorder, String> {
         .file_name()
         .and_then(|name| name.to_str()?.parse().ok())
         .ok_or("the number of our own thread is not known")?;
-    recorder.follow(&[own]).map_err(|error| error.to_string())?;
+    recorder.follow(&[own], None).map_err(|error| error.to_string())?;
     std::thread::sleep(Duration::from_millis(1));
     let mut events = Vec::new();
     recorder.drain(u64::MAX, &mut Names::default(), &mut events);
-    recorder.follow(&[]).map_err(|error| error.to_string())?;
+    recorder.follow(&[], None).map_err(|error| error.to_string())?;
     let is_seen =
         |event: &SchedEvent| event.thread == own && matches!(event.what, What::Out { .. });
     match events.iter().any(is_seen) {

@@ -24,6 +24,8 @@ pub struct Request<'a> {
     /// For the image, unless the backing names another.
     pub folder: &'a Path,
     pub torn_time: Duration,
+    /// The key of the one question that is put; of all of them without.
+    pub only: Option<&'a str>,
 }
 
 /// More are not lost for one candidate.
@@ -64,7 +66,9 @@ fn asked(
     if let Some((reason, remedy)) = tour.gap(row) {
         return not_here(candidate, &reason, &remedy);
     }
-    let mut talk = Talk { request, candidate, listener, known: BTreeMap::new() };
+    let known = unasked(request.only);
+    let guests_max = known.len() + GUESTS_MAX;
+    let mut talk = Talk { request, candidate, listener, known };
     loop {
         let lost = talk.known.len();
         let mut answers = Vec::new();
@@ -79,7 +83,7 @@ fn asked(
             Ok(presence(guest.facts()))
         });
         match visited {
-            Err(_) if talk.known.len() > lost && lost < GUESTS_MAX => {}
+            Err(_) if talk.known.len() > lost && lost < guests_max => {}
             visited => {
                 let presence = visited.unwrap_or_else(|reason| Presence::Failed { reason });
                 return row_of(candidate, presence, answers);
@@ -88,11 +92,18 @@ fn asked(
     }
 }
 
+fn unasked(only: Option<&str>) -> BTreeMap<usize, Answer> {
+    let places = table::questions().enumerate();
+    let others = places.filter(|(_, probe)| only.is_some_and(|key| key != probe.key));
+    let answer = Answer::new(Verdict::NotAsked, "another question was put alone");
+    others.map(|(place, _)| (place, answer.clone())).collect()
+}
+
 struct Talk<'t> {
     request: &'t Request<'t>,
     candidate: &'t CandidateSpec,
     listener: &'t mut dyn Listener,
-    /// At these a guest was lost.
+    /// Not put: at these a guest was lost, or another one was wanted alone.
     known: BTreeMap<usize, Answer>,
 }
 
@@ -138,5 +149,19 @@ fn presence(facts: &Environment) -> Presence {
         options: fact("mount.options"),
         engine: fact("guest.engine"),
         kernel: fact("guest.kernel"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KEEPS;
+
+    #[test]
+    fn one_question_alone_leaves_out_all_others() {
+        assert!(unasked(None).is_empty());
+        let (left, all) = (unasked(Some(KEEPS)), table::questions().count());
+        let place = table::questions().position(|probe| probe.key == KEEPS).unwrap();
+        assert!(left.len() + 1 == all && !left.contains_key(&place), "{left:?}");
     }
 }

@@ -25,6 +25,7 @@ mod table;
 mod view;
 
 pub use document::{Detail, features_document};
+pub use probes::KEEPS;
 pub use room::TORN_TIME;
 pub use survey::{Asked, Listener, Request, not_here, survey};
 pub use table::capabilities;

@@ -65,7 +65,7 @@ const KNOWN: &[(&str, &str)] = &[
          name-length 255 B, name-characters none, rename-exchange yes, punch yes, \
          collapse yes, insert yes, unshare no, reflink no, largest-file <16 TiB, direct yes, \
          mmap yes, folder-sync yes, time-step 1 ns, time-first 1902, time-last 2446, \
-         birth yes",
+         birth yes, keeps yes",
     ),
     (
         "xfs",
@@ -73,7 +73,7 @@ const KNOWN: &[(&str, &str)] = &[
          largest-file <8 EiB",
     ),
     ("btrfs", "reflink yes, collapse no, insert no, punch yes"),
-    ("tmpfs", "reflink no, punch yes, flush -, zero-range no"),
+    ("tmpfs", "keeps yes, reflink no, punch yes, flush -, zero-range no"),
     (
         "ntfs-3g",
         "permissions no, owners no, hard-links yes, symbolic-links yes, fallocate no, \

@@ -11,7 +11,6 @@ pub enum GuestPhase {
     Calibrate,
     Mount,
     Cool,
-    Check,
     /// From one line of a task to the next.
     Task,
     Unmount,
@@ -32,7 +31,6 @@ impl GuestPhase {
             GuestPhase::Calibrate => ("calibration", 60.0),
             GuestPhase::Mount => ("mount", 60.0),
             GuestPhase::Cool => ("cold caches", 180.0),
-            GuestPhase::Check => ("check", 300.0),
             GuestPhase::Task => ("task", 60.0),
             GuestPhase::Unmount => ("unmount", 180.0),
             GuestPhase::PowerOff => ("power-off", 30.0),

@@ -208,16 +208,6 @@ impl Guest {
         self.expect_word(GuestPhase::Cool, stop, FromGuest::Cooled)
     }
 
-    /// Writes, unmounts and mounts again (where `anew`: what is in memory would be gone), and compares; gives
-    /// files and bytes.
-    pub fn check(&self, anew: bool, stop: &dyn Fn() -> bool) -> Result<(u64, u64), GuestError> {
-        self.tell(&ToGuest::Check { anew });
-        self.expect(GuestPhase::Check, stop, |event| match event {
-            FromGuest::Checked { files, bytes } => Some((files, bytes)),
-            _ => None,
-        })
-    }
-
     pub fn unmount(&self, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Unmount);
         self.expect_word(GuestPhase::Unmount, stop, FromGuest::Unmounted)

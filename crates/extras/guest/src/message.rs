@@ -26,11 +26,6 @@ pub enum ToGuest {
     },
     /// Nothing of the mount is open.
     Cool,
-    /// Write, unmount, mount again, compare: see [`FromGuest::Checked`].
-    Check {
-        /// Whether a second mount shows what the first one wrote: not in memory.
-        anew: bool,
-    },
     Unmount,
     End,
 }
@@ -84,12 +79,6 @@ pub enum FromGuest {
         how: String,
     },
     Cooled,
-    /// It came back from a second mount.
-    Checked {
-        /// Made, listed, looked at, compared and removed.
-        files: u64,
-        bytes: u64,
-    },
     Unmounted,
     Ended,
     /// Nothing follows.

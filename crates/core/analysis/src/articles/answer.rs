@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use super::Claim;
+use crate::wording::list;
 
 /// How a claim stands on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -48,6 +49,16 @@ impl Outcome {
         !matches!(self, Shown { .. } | NotDecided { .. } | NotTestable { .. })
     }
 
+    /// Without rows that the claim names: only what a single pair is enough for is said.
+    pub(super) fn without(self, names: &[String], is_enough: &Outcome, whence: &str) -> Self {
+        if names.is_empty() || !self.is_answer() || self == *is_enough {
+            return self;
+        }
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let why = format!("{} {verb} not in {whence}", list(names));
+        Outcome::NotDecided { blocks: 0, why }
+    }
+
     /// How much a pair weakens a claim that must hold in each: the largest wins.
     pub(super) fn weight(&self) -> u8 {
         match self {
@@ -93,6 +104,7 @@ pub struct RunAnswer {
     pub evidence: Vec<Evidence>,
     /// Names that the claim lists and the run has no row of.
     pub without: Vec<String>,
+    /// What it stood on, and how large its work was.
     pub conditions: Vec<String>,
 }
 
@@ -104,8 +116,7 @@ pub struct Answer {
     pub claim: Claim,
     /// Of the first run, see [`Answer::runs`].
     pub outcome: Outcome,
-    /// Runs with rows for the claim: those of its own plan first, then by what they stand on and how long they are,
-    /// never by what they say.
+    /// Runs of its plan with rows for the claim, by what they stand on and how long they are, never by what they say.
     pub runs: Vec<RunAnswer>,
     /// What an answer would take; empty where there is one.
     pub takes: String,

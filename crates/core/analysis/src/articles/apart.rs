@@ -100,4 +100,6 @@ pub(super) fn only_shown(claim: &Claim, [one, other]: [&Placed<'_>; 2]) -> Optio
 }
 
 pub(super) const MAXIMUM: &str = "a maximum is one operation of many and is not ranked";
+pub(super) const EXTREME: &str =
+    "one second is enough for this or against it, so seconds are counted and not ranked";
 const MEMORY: &str = "memory beside a disk is no choice, so the ratio is shown and not ranked";

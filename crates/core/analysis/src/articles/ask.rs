@@ -57,25 +57,25 @@ fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_
         }
         _ => of_runs(claim, desks, known),
     };
-    let is_own = |desk: &Desk<'_>| claim.plan.is_empty() || desk.run.plan.name == claim.plan;
-    let miss = miss.as_ref().filter(|_| desks.iter().any(is_own));
-    let takes = takes::answer(claim, &outcome, &runs, miss);
+    let takes = takes::answer(claim, &outcome, &runs, miss.as_ref());
     Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs, takes }
 }
 
 type OfRuns = (Outcome, Vec<RunAnswer>, Option<Miss>);
 
+/// Runs of the plan that was made for it alone: what another happens to hold is no experiment on the claim.
 fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
     let mut runs: Vec<(RunAnswer, Strength<'_>)> = Vec::new();
     let mut miss: Option<Miss> = None;
-    for desk in desks {
+    let is_own = |desk: &&Desk<'_>| claim.plan.is_empty() || desk.run.plan.name == claim.plan;
+    for desk in desks.iter().filter(is_own) {
         let rows = Placed::all(desk, &claim.workload);
         if rows.is_empty() {
             continue;
         }
         match pairs::run_answer(claim, desk, &rows) {
             Ok(answer) => {
-                let strength = strength(claim, &answer, desk.run, rows[0].row.backing);
+                let strength = strength(&answer, desk.run, rows[0].row.backing);
                 runs.push((answer, strength));
             }
             Err(other) if miss.as_ref().is_none_or(|known| known.step < other.step) => {
@@ -94,25 +94,18 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
     (outcome, runs, miss)
 }
 
-/// The claim's own plan before another, a disk before a loop image, a planned comparison before another, then the
-/// number of blocks and the later start. What a run says is no part of it: else the friendliest of many would answer.
-type Strength<'a> = (bool, u8, bool, u32, &'a str);
+/// A disk before a loop image, then the number of blocks and the later start. What a run says is no part of it: else the
+/// friendliest of many would answer.
+type Strength<'a> = (u8, u32, &'a str);
 
-fn strength<'a>(
-    claim: &Claim,
-    answer: &RunAnswer,
-    run: &'a RunRecord,
-    backing: BackingKind,
-) -> Strength<'a> {
+fn strength<'a>(answer: &RunAnswer, run: &'a RunRecord, backing: BackingKind) -> Strength<'a> {
     let ground = match backing {
         BackingKind::Disk => 2,
         BackingKind::LoopImage | BackingKind::GuestImage => 1,
         BackingKind::RamImage | BackingKind::Memory | BackingKind::Directory => 0,
     };
-    let is_planned = answer.evidence.iter().any(|evidence| evidence.is_planned);
     let blocks = answer.evidence.iter().map(|evidence| evidence.blocks).min().unwrap_or(0);
-    let is_own = !claim.plan.is_empty() && claim.plan == run.plan.name;
-    (is_own, ground, is_planned, blocks, &run.started)
+    (ground, blocks, &run.started)
 }
 
 fn without_run(claim: &Claim, known: &Known<'_>) -> String {

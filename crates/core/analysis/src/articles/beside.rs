@@ -29,6 +29,7 @@ pub(super) fn feature(claim: &Claim, key: &str, features: &FeatureAnswers) -> Ru
         },
         |worst| worst.outcome.clone(),
     );
+    let outcome = outcome.without(&without, &Outcome::Opposite, "this table");
     RunAnswer { run: FEATURES.into(), outcome, evidence, without, conditions: Vec::new() }
 }
 
@@ -40,12 +41,17 @@ fn of_file_system(
 ) -> Option<Evidence> {
     let given = features.of(fs, fs, key)?;
     let has = match given.verdict.as_str() {
-        "yes" | "partly" => true,
-        "no" => false,
+        "yes" => Some(true),
+        "no" => Some(false),
+        "partly" => None,
         _ => return None,
     };
-    let outcome =
-        if has == (claim.relation == Relation::Yes) { Outcome::Seen } else { Outcome::Opposite };
+    let wanted = claim.relation == Relation::Yes;
+    let outcome = match has {
+        Some(has) if has == wanted => Outcome::Seen,
+        Some(_) => Outcome::Opposite,
+        None => Outcome::NotDecided { blocks: 0, why: format!("{fs} has it in part") },
+    };
     let words = if given.words.is_empty() { String::new() } else { format!(" ({})", given.words) };
     Some(Evidence {
         panel: String::new(),

@@ -1,7 +1,8 @@
 use pickfs_record::Scope;
 use serde::{Deserialize, Serialize};
 
-use super::{Measure, Relation};
+use super::{Measure, Relation, value::CAUSE_SHARE};
+use crate::wording::list;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,10 +35,10 @@ pub struct Claim {
     /// The workload whose rows answer it; empty where no workload does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workload: String,
-    /// The plan that was made for it: its runs are asked before any other.
+    /// The plan that was made for it: its runs alone are asked.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
-    /// Memory beside a disk alone: shown and never decided.
+    /// Memory beside a disk, or what holds of every second or of any: shown and never decided.
     #[serde(default, rename = "shown", skip_serializing_if = "std::ops::Not::not")]
     pub is_shown: bool,
     /// What is asked in place of what the article said, where that cannot be decided.
@@ -64,10 +65,28 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// `append.p99 service, at least 2, at sync=none; of this machine`: measure, bound and place, which are ours.
+    pub fn asked(&self) -> String {
+        let place = self.at.iter().chain(&self.needs).map(|(name, condition)| condition.of(name));
+        let place: Vec<String> = place.collect();
+        let at = if place.is_empty() { String::new() } else { format!(", at {}", list(&place)) };
+        let predicate = match &self.measure {
+            Measure::Feature(_) | Measure::Fact(_) | Measure::Unkept(_) | Measure::Advice => None,
+            Measure::Cause { .. } => {
+                let share = 100.0 * CAUSE_SHARE;
+                Some(format!("{}, {share:.0} % of the slow time or more{at}", self.measure))
+            }
+            measure => Some(format!("{measure}, {}{at}", self.relation)),
+        };
+        let asks = Some(self.asks.clone()).filter(|asks| !asks.is_empty());
+        predicate.into_iter().chain(asks).collect::<Vec<_>>().join("; ")
+    }
+
     /// Its answer may be wrong by chance, so it has a part of a run's error.
     pub fn spends_error(&self) -> bool {
         let is_cause = matches!(self.measure, Measure::Cause { .. });
-        !self.is_shown && (is_cause || self.relation.compares() || self.relation.is_bound())
+        let is_asked = !self.is_shown && self.takes.is_empty();
+        is_asked && (is_cause || self.relation.compares() || self.relation.is_bound())
     }
 }
 

@@ -41,14 +41,14 @@ pub(super) struct Withheld {
     pub(super) mend: &'static str,
 }
 
-/// The first beside the second; nothing where they share no block.
-fn first_beside_second(decision: Decision, gate: Option<Withheld>) -> Option<Ratio> {
-    let duel = decision.duel(1, 0);
+/// A row beside another; nothing where they share no block.
+fn beside(decision: Decision, [row, other]: [usize; 2], gate: Option<Withheld>) -> Option<Ratio> {
+    let duel = decision.duel(other, row);
     (duel.blocks > 0).then(|| Ratio {
         value: duel.ratio,
         interval: duel.closed(),
         blocks: duel.blocks,
-        claim: decision.claim(1, 0),
+        claim: decision.claim(other, row),
         decision: Some(decision),
         gate,
     })
@@ -71,7 +71,22 @@ pub(super) fn ratio(
     };
     let ranked = Ranked::mean(metrics.iter().map(|metric| (1.0, of(metric))).collect())?;
     let gate = metrics.iter().find_map(|metric| gate(desk, two, metric));
-    first_beside_second(ranked.decision(rules), gate)
+    beside(ranked.decision(rules), [0, 1], gate)
+}
+
+/// As the plan's own question tells them apart, where it holds both: an answer and a claim never differ, and its
+/// error is spent already.
+pub(super) fn planned(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> Option<Ratio> {
+    let (op, view) = (two[0].op(metric)?, two[0].operations(metric).map(|found| found.view));
+    desk.decided.iter().find_map(|(own, cells, decision)| {
+        let is_op = two[0].op(own) == Some(op) && view.is_none_or(|view| view == own.view);
+        if !is_op || own.statistic != metric.statistic {
+            return None;
+        }
+        let at = |row: &Placed<'_>| cells.iter().position(|cell| *cell == row.row.cell);
+        let rows = [at(two[0])?, at(two[1])?];
+        beside(decision.clone(), rows, gate(desk, two, metric))
+    })
 }
 
 /// What a row has in each block, lower is better, beside a bound.
@@ -84,7 +99,7 @@ pub(super) fn beside_bound(
     let blocks: Vec<_> = values.values().map(|value| vec![Some(*value), Some(bound)]).collect();
     // A bound is passed or not: there is no margin in which it is equal.
     let decided = || decide(&blocks, Rules { margin: 0.0, ..rules });
-    (!blocks.is_empty()).then(decided).and_then(|decision| first_beside_second(decision, gate))
+    (!blocks.is_empty()).then(decided).and_then(|decision| beside(decision, [0, 1], gate))
 }
 
 fn places<'s>(desk: &'s Desk<'_>, two: [&Placed<'_>; 2]) -> Option<[Place<'s>; 2]> {
@@ -102,8 +117,8 @@ pub(super) fn gate(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> O
 }
 
 pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
-    use Relation::{AtLeast, Faster, Slower, Within};
-    let is_speed = matches!(relation, Faster | Slower | AtLeast(_) | Within(_));
+    use Relation::{AtLeast, Differs, NotSlower, Slower, Within};
+    let is_speed = relation.is_speed();
     let open = |why: String| Outcome::NotDecided { blocks: ratio.blocks, why };
     if let Some(gate) = ratio.gate.as_ref().filter(|_| is_speed) {
         return Some(open(gate.why.clone()));
@@ -115,10 +130,12 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
     Some(match (relation, ratio.claim) {
         (Within(most), _) if low >= 1.0 / most && high <= most => Outcome::Seen,
         (Within(most), _) if high < 1.0 / most || low > most => Outcome::Opposite,
-        (Within(_), _) => both(),
+        (NotSlower(most), _) if low >= 1.0 / most => Outcome::Seen,
+        (NotSlower(most), _) if high < 1.0 / most => Outcome::Opposite,
+        (Within(_) | NotSlower(_), _) => both(),
         (_, Claim::Equal { margin }) => Outcome::NoDifference { visible_ratio: 1.0 + margin },
         (_, Claim::Open) => both(),
-        (Slower, Claim::Slower) => Outcome::Seen,
+        (Slower, Claim::Slower) | (Differs, _) => Outcome::Seen,
         (Slower, Claim::Faster) | (_, Claim::Slower) => Outcome::Opposite,
         (AtLeast(least), _) if high < least => Outcome::Weaker,
         (AtLeast(least), _) if low < least => both(),
@@ -140,25 +157,25 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
         rows.iter().filter(is).collect::<Vec<_>>()
     };
     let (faster, slower) = (said(Relation::Faster), said(Relation::Slower));
-    let margins = rows.iter().map(|(_, ratio)| match ratio.claim {
-        Claim::Equal { margin } if ratio.gate.is_none() => Some(1.0 + margin),
+    let margin = |row: &Named<'_>| match row.1.claim {
+        Claim::Equal { margin } if row.1.gate.is_none() => Some(1.0 + margin),
         _ => None,
-    });
-    let equal = margins.reduce(|one, other| Some(one?.max(other?))).flatten();
-    let outcome = match (relation, faster.len(), slower.len(), equal) {
-        (Relation::Mixed, 1.., 1.., _) => Outcome::Seen,
-        (Relation::Mixed, faster, slower, _) if rows.len() == faster.max(slower) => {
-            Outcome::Opposite
-        }
-        (Relation::Dominates(_), _, slower, _) if slower > allowed => Outcome::Opposite,
-        (Relation::Dominates(_), 1.., _, _) => Outcome::Seen,
-        (Relation::Dominates(_), _, _, Some(visible_ratio)) => {
-            Outcome::NoDifference { visible_ratio }
-        }
+    };
+    let equal = rows.iter().map(margin).reduce(|one, other| Some(one?.max(other?))).flatten();
+    // Those that are left out are fewer than those that count.
+    let allowed = allowed.min(rows.len().saturating_sub(1) / 2);
+    let outcome = match (relation, equal) {
+        (_, Some(visible_ratio)) => Outcome::NoDifference { visible_ratio },
+        (Relation::Mixed, _) if !faster.is_empty() && !slower.is_empty() => Outcome::Seen,
+        (Relation::Mixed, _) if rows.len() == faster.len().max(slower.len()) => Outcome::Opposite,
+        (Relation::Dominates(_), _) if faster.len() + allowed >= rows.len() => Outcome::Seen,
+        (Relation::Dominates(_), _) if 2 * slower.len() > rows.len() => Outcome::Opposite,
         _ => {
             let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
             let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.as_ref());
-            let why = || format!("{} blocks do not tell {} rows apart", blocks, rows.len());
+            let (faster, slower, all) = (faster.len(), slower.len(), rows.len());
+            let open = all - faster - slower - rows.iter().filter_map(margin).count();
+            let why = || format!("faster in {faster}, slower in {slower}, open in {open} of {all}");
             Outcome::NotDecided { blocks, why: gate.map_or_else(why, |gate| gate.why.clone()) }
         }
     };
@@ -216,6 +233,13 @@ mod tests {
         assert_eq!(said(Relation::Within(1.1), 0.95, 1.05), "seen here");
         assert_eq!(said(Relation::Within(1.1), 1.2, 1.5), "opposite here");
         assert_eq!(said(Relation::Within(1.1), 0.8, 1.5), "not decided");
+        assert_eq!(said(Relation::NotSlower(1.5), 0.7, 3.0), "seen here", "faster is not slower");
+        assert_eq!(said(Relation::NotSlower(1.5), 0.4, 0.6), "opposite here");
+        assert_eq!(said(Relation::NotSlower(1.5), 0.6, 1.2), "not decided");
+        assert_eq!(said(Relation::Differs, 0.5, 0.9), "seen here");
+        assert_eq!(said(Relation::Differs, 1.1, 1.4), "seen here");
+        assert_eq!(said(Relation::Differs, 0.9, 1.4), "not decided");
+        assert_eq!(said(Relation::Differs, 0.97, 1.03), "no difference here");
     }
 
     #[test]
@@ -238,7 +262,11 @@ mod tests {
         let said =
             |relation, list: &[(f64, f64)]| of_rows(relation, &rows(list)).expect("rows").0.words();
         let (up, flat, down, near) = ((1.2, 1.5), (0.9, 1.1), (0.5, 0.8), (0.98, 1.03));
-        assert_eq!(said(Relation::Dominates(0), &[up, flat, up]), "seen here");
+        assert_eq!(said(Relation::Dominates(0), &[up, up, up]), "seen here");
+        assert_eq!(said(Relation::Dominates(0), &[up, flat, up]), "not decided");
+        assert_eq!(said(Relation::Dominates(1), &[up, flat, up]), "seen here");
+        assert_eq!(said(Relation::Dominates(3), &[up, flat]), "not decided", "one of two is half");
+        assert_eq!(said(Relation::Dominates(0), &[up, up, up, down]), "not decided");
         assert_eq!(said(Relation::Dominates(0), &[down, down, up]), "opposite here");
         assert_eq!(said(Relation::Dominates(1), &[up, down, up]), "seen here");
         assert_eq!(said(Relation::Dominates(0), &[flat, flat]), "not decided");
@@ -246,6 +274,10 @@ mod tests {
         assert_eq!(said(Relation::Mixed, &[up, up, down, down, flat]), "seen here");
         assert_eq!(said(Relation::Mixed, &[flat, flat]), "not decided");
         assert_eq!(said(Relation::Mixed, &[up, up]), "opposite here");
+        assert_eq!(said(Relation::Mixed, &[near, near]), "no difference here");
+        let few = of_rows(Relation::Dominates(0), &rows(&[up, flat, down, near])).expect("rows");
+        let why = "faster in 1, slower in 1, open in 1 of 4";
+        assert_eq!(few.0, Outcome::NotDecided { blocks: 8, why: why.into() });
         let (_, text) = of_rows(Relation::Dominates(0), &rows(&[up, down])).expect("rows");
         assert!(
             text.starts_with("faster in 1 of 2 rows (most: a row, 1.34x), slower in 1 of 2"),

@@ -1,7 +1,7 @@
-use pickfs_record::{Metric, Scope};
+use pickfs_record::{Metric, Scope, quantity::significant};
 
 use super::{
-    Claim, Evidence, Measure, Outcome, RunAnswer, apart,
+    Claim, Evidence, Measure, Outcome, Relation, RunAnswer, apart,
     judge::{self, Ratio},
     placed::{Desk, Placed},
     several, takes, value,
@@ -9,6 +9,7 @@ use super::{
 use crate::{
     budget,
     decide::Rules,
+    phases::scale::scale,
     wording::{blocks_text, interval_text, percent_over_one, times, unique},
 };
 
@@ -20,6 +21,9 @@ pub(super) struct Miss {
     /// What a run would need beside what this one has; empty where only another try tells.
     pub(super) wants: String,
 }
+
+/// The step at which one of two rows has no trial that came to its end.
+const NO_RESULT: u8 = 8;
 
 pub(super) fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
     Err(Miss { step, reason: reason.into(), wants: String::new() })
@@ -33,7 +37,13 @@ pub(super) fn run_answer(
     if let Measure::Unkept(what) = &claim.measure {
         return miss(9, format!("runs hold no comparison of {what}"));
     }
+    if !claim.takes.is_empty() {
+        return miss(9, format!("no run of {} answers it", takes::plan(claim, Some(desk.run))));
+    }
     let subjects = fitting(claim, desk, rows, &claim.subject)?;
+    if !budget::may_answer(&desk.run.plan, claim) {
+        return miss(9, "its plan, as it was run, leaves out what is asked");
+    }
     let evidence = match claim.relation.compares() {
         false => alone(claim, desk, &subjects)?,
         true => {
@@ -41,15 +51,25 @@ pub(super) fn run_answer(
             together(claim, desk, &subjects, &objects)?
         }
     };
-    let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
-    let outcome = worst.map_or(Outcome::not_testable("no rows"), |worst| worst.outcome.clone());
+    let without = without(claim, rows, &evidence);
+    let outcome = coarsest(together_say(claim.relation, &evidence), &evidence);
+    let is_enough = if claim.relation.needs_one() { Outcome::Seen } else { Outcome::Opposite };
     Ok(RunAnswer {
         run: desk.run.name.clone(),
-        outcome: coarsest(outcome, &evidence),
-        without: without(claim, rows),
+        outcome: outcome.without(&without, &is_enough, "this run"),
+        without,
         conditions: conditions(&subjects[0]),
         evidence,
     })
+}
+
+/// The pair that weakens a claim most answers it; where one pair is enough, one that is open keeps it open.
+fn together_say(relation: Relation, evidence: &[Evidence]) -> Outcome {
+    let all = || evidence.iter().map(|evidence| &evidence.outcome);
+    let one = || all().find(|own| **own == Outcome::Seen).or(all().find(|own| !own.is_answer()));
+    let one = if relation.needs_one() { one() } else { None };
+    let heaviest = one.or(all().max_by_key(|own| own.weight()));
+    heaviest.cloned().unwrap_or_else(|| Outcome::not_testable("no rows"))
 }
 
 /// A claim over several pairs could have seen what its coarsest pair could.
@@ -111,10 +131,16 @@ fn absent(desk: &Desk<'_>, selector: &Scope) -> String {
     format!("no row of {}{why}", asked(selector))
 }
 
-fn without(claim: &Claim, rows: &[Placed<'_>]) -> Vec<String> {
+/// File systems of the claim that nothing is said of.
+fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<String> {
     let of = |scope: &Scope| scope.get("fs").map_or(Vec::new(), |of| of.words().to_vec());
     let named = [of(&claim.subject), of(&claim.object)].concat();
-    let is_there = |fs: &String| rows.iter().any(|row| row.property("fs").as_ref() == Some(fs));
+    let texts = evidence.iter().flat_map(|own| [&own.panel, &own.subject, &own.object]);
+    let parts: Vec<&str> = texts.flat_map(|text| text.split(", ")).collect();
+    let is_there = |fs: &String| {
+        let mut own = rows.iter().filter(|row| row.property("fs").as_ref() == Some(fs));
+        own.any(|row| parts.contains(&row.row.label.as_str()))
+    };
     unique(named.into_iter().filter(|fs| !is_there(fs)))
 }
 
@@ -122,11 +148,16 @@ fn conditions(placed: &Placed<'_>) -> Vec<String> {
     let kernel = placed.property("guest.kernel").or_else(|| placed.property("kernel"));
     let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
     let device = ["device.model", "device.link"].into_iter().find_map(|key| placed.property(key));
-    std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel).collect()
+    let work = ["guest.engine", "scale", "lanes", "files", "cache"];
+    let work = work.into_iter().filter_map(|key| Some(format!("{key}={}", placed.property(key)?)));
+    let factor = placed.trials().find_map(scale);
+    let factor = factor.map(|factor| format!("scale factor {}", significant(factor)));
+    let ground = std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel);
+    ground.chain(work).chain(factor).collect()
 }
 
 fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {
-    let rules = budget::claim(&desk.run.plan, claim);
+    let rules = budget::claim(&desk.run.plan);
     let rules = Rules { alpha: rules.alpha / subjects.len().max(1) as f64, ..rules };
     let evidence = |placed: &Placed<'_>| {
         let (outcome, text, takes) = value::of_row(claim, desk, placed, rules)?;
@@ -181,17 +212,41 @@ fn together(
         }
     }
     let judged = pairs.iter().filter(|two| apart::only_shown(claim, **two).is_none()).count();
-    let rules = budget::claim(&desk.run.plan, claim);
+    let rules = budget::claim(&desk.run.plan);
     let rules = Rules { alpha: rules.alpha / judged.max(1) as f64, ..rules };
-    let mut found = Vec::new();
+    let (mut found, mut lost) = (Vec::new(), Vec::new());
     for two in pairs {
         match pair(claim, desk, two, rules) {
             Ok(evidence) => found.push(evidence),
-            Err(miss) => keep(miss),
+            Err(miss) => {
+                lost.extend((miss.step == NO_RESULT).then(|| open(two, &miss.reason)));
+                keep(miss);
+            }
         }
     }
     let none = || Miss { step: 5, reason: "no two rows to compare".into(), wants: String::new() };
-    if found.is_empty() { Err(nearest.unwrap_or_else(none)) } else { Ok(found) }
+    if found.is_empty() {
+        return Err(nearest.unwrap_or_else(none));
+    }
+    found.extend(lost);
+    Ok(found)
+}
+
+/// A pair of which one has no result: it must not drop out of a claim in silence.
+fn open(two: [&Placed<'_>; 2], why: &str) -> Evidence {
+    let (panel, [subject, object]) = apart::words(two);
+    Evidence {
+        text: format!("{subject} beside {object}{}: {why}", place(&panel)),
+        panel,
+        subject,
+        object,
+        ratio: None,
+        interval: None,
+        blocks: 0,
+        is_planned: false,
+        takes: String::new(),
+        outcome: Outcome::NotDecided { blocks: 0, why: why.into() },
+    }
 }
 
 fn pair(
@@ -201,7 +256,7 @@ fn pair(
     rules: Rules,
 ) -> Result<Evidence, Miss> {
     if let Some(row) = two.into_iter().find(|row| row.row.trials == 0) {
-        return miss(8, format!("{} has no result: {}", row.row.label, reason(row)));
+        return miss(NO_RESULT, format!("{} has no result: {}", row.row.label, reason(row)));
     }
     match &claim.measure {
         Measure::Number(metric) => match apart::only_shown(claim, two) {
@@ -237,9 +292,9 @@ fn of_metric(
     two: [&Placed<'_>; 2],
     rules: Rules,
 ) -> Result<Evidence, Miss> {
-    let planned = planned(desk, metric, two);
-    let rules = planned.map_or(rules, |alpha| Rules { alpha, ..rules });
-    let Some(found) = judge::ratio(desk, two, &[metric], rules) else {
+    let planned = judge::planned(desk, two, metric);
+    let is_planned = planned.is_some();
+    let Some(found) = planned.or_else(|| judge::ratio(desk, two, &[metric], rules)) else {
         return miss(6, format!("{metric} was not measured"));
     };
     let [subject, object] = two;
@@ -251,29 +306,10 @@ fn of_metric(
         Some(outcome) => {
             let takes = takes::pair(claim, desk, &found, &outcome);
             let name = metric.to_string();
-            Ok(Evidence { takes, ..evidence(&name, found, outcome, two, planned.is_some()) })
+            Ok(Evidence { takes, ..evidence(&name, found, outcome, two, is_planned) })
         }
         None => miss(9, format!("`{}` says nothing of {metric}", claim.relation)),
     }
-}
-
-/// What each pair of an answer that the plan named may err, where it holds both: its error is spent already.
-fn planned(desk: &Desk<'_>, metric: &Metric, two: [&Placed<'_>; 2]) -> Option<f64> {
-    if !std::ptr::eq(two[0].panel, two[1].panel) {
-        return None;
-    }
-    let view = two[0].operations(metric).map(|operations| operations.view);
-    let answer = desk.findings.answers.iter().find(|answer| {
-        let own = &answer.metric;
-        let labels = || answer.left.iter().chain(answer.out.iter().map(|out| &out.label));
-        answer.panel == two[0].panel.title
-            && own.statistic == metric.statistic
-            && metric.ops().any(|op| op == own.op)
-            && view.is_none_or(|view| view == own.view)
-            && two.iter().all(|row| labels().any(|label| *label == row.row.label))
-    })?;
-    let rows = answer.left.len() + answer.out.len();
-    Some(answer.alpha / (rows * (rows - 1) / 2).max(1) as f64)
 }
 
 fn reason(placed: &Placed<'_>) -> String {

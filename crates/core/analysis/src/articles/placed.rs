@@ -6,8 +6,9 @@ use pickfs_record::{
 use serde_json::Value;
 
 use crate::{
-    answers::Place,
-    panels::{Group, groups, property},
+    answers::{Place, Question, questions, summaries},
+    decide::Decision,
+    panels::{Disturbed, Group, groups, property},
     wording::quantile_name,
 };
 
@@ -22,11 +23,15 @@ pub(super) struct Desk<'a> {
     pub(super) run: &'a RunRecord,
     pub(super) findings: &'a Findings,
     groups: Vec<Group<'a>>,
+    /// What the plan asked, with the rows of each question.
+    pub(super) decided: Vec<(Metric, Vec<CellId>, Decision)>,
 }
 
 impl<'a> Desk<'a> {
     pub(super) fn new(source: &Source<'a>) -> Self {
-        Desk { run: source.run, findings: source.findings, groups: groups(source.run) }
+        let (run, groups) = (source.run, groups(source.run));
+        let decided = decided(run, &groups);
+        Desk { run, findings: source.findings, groups, decided }
     }
 
     pub(super) fn place(&self, cell: &CellId) -> Option<Place<'_>> {
@@ -35,6 +40,15 @@ impl<'a> Desk<'a> {
             Some((group, at))
         })
     }
+}
+
+fn decided(run: &RunRecord, groups: &[Group<'_>]) -> Vec<(Metric, Vec<CellId>, Decision)> {
+    if run.plan.design.primary.is_empty() {
+        return Vec::new();
+    }
+    let ops = summaries(groups);
+    let all = questions(run, groups, &ops, Disturbed::Kept).into_iter();
+    all.map(Question::into_decision).collect()
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +121,7 @@ impl<'a> Placed<'a> {
             .map(String::from)
     }
 
-    fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
+    pub(super) fn trials(&self) -> impl Iterator<Item = &'a TrialRecord> {
         let cell = &self.row.cell;
         self.run
             .trials

@@ -5,8 +5,10 @@
 //! | `faster`, `slower` | the interval of the ratio lies on that side of 1 |
 //! | `at least 5` | the interval lies at or above that many times |
 //! | `about equal`, `within 1.3` | the interval lies between 1/1.1 (1/1.3) and 1.1 (1.3) |
-//! | `dominates`, `dominates but 1` | over several rows: faster in some, slower in none (in that many at most) |
-//! | `mixed` | over several rows: faster in some and slower in others, or no row differs |
+//! | `not slower but 1.3` | the interval lies over 1/1.3: slower by less than that, or faster |
+//! | `differs` | the interval leaves out 1 on either side; of several pairs one is enough |
+//! | `dominates`, `dominates but 1` | over several rows: faster in each (in all but that many, and in over half) |
+//! | `mixed` | over several rows: faster in some and slower in others |
 //! | `under 20us`, `over 1ms` | the interval of a value lies under it, or over it |
 //! | `reaches 100000` | a rate is that many a second or more |
 //! | `none`, `some` | a count is zero, or not; a cause has its part of the slow time |
@@ -35,7 +37,11 @@ pub enum Relation {
     AtLeast(f64),
     /// The two are within this ratio of each other; above 1.
     Within(f64),
-    /// Faster in some rows and slower in no more than so many.
+    /// The subject is not slower by this ratio; above 1.
+    NotSlower(f64),
+    /// One of the two is faster, whichever it is.
+    Differs,
+    /// Faster in all rows but so many, which are fewer than the others.
     Dominates(u32),
     /// Neither of the two is ahead in all rows that differ.
     Mixed,
@@ -69,10 +75,11 @@ pub struct RelationError {
     pub text: String,
 }
 
-const WORDS: [(&str, Relation); 12] = [
+const WORDS: [(&str, Relation); 13] = [
     ("faster", Relation::Faster),
     ("slower", Relation::Slower),
     ("about equal", Relation::Within(ABOUT_EQUAL)),
+    ("differs", Relation::Differs),
     ("dominates", Relation::Dominates(0)),
     ("mixed", Relation::Mixed),
     ("none", Relation::None),
@@ -87,8 +94,19 @@ const WORDS: [(&str, Relation); 12] = [
 impl Relation {
     /// Two rows with each other: it needs an object.
     pub fn compares(self) -> bool {
-        use Relation::{AtLeast, Dominates, Faster, Mixed, Slower, Within};
-        matches!(self, Faster | Slower | AtLeast(_) | Within(_) | Dominates(_) | Mixed)
+        use Relation::{Dominates, Mixed};
+        self.is_speed() || matches!(self, Dominates(_) | Mixed)
+    }
+
+    /// Of one ratio of two rows.
+    pub(super) fn is_speed(self) -> bool {
+        use Relation::{AtLeast, Differs, Faster, NotSlower, Slower, Within};
+        matches!(self, Faster | Slower | AtLeast(_) | Within(_) | NotSlower(_) | Differs)
+    }
+
+    /// One pair bears it out, whatever the others say.
+    pub(super) fn needs_one(self) -> bool {
+        matches!(self, Relation::Differs | Relation::Mixed)
     }
 
     /// A value beside a bound, and not beside another row.
@@ -111,6 +129,7 @@ impl FromStr for Relation {
         let read = [
             after("at least ").and_then(ratio).map(Relation::AtLeast),
             after("within ").and_then(ratio).map(Relation::Within),
+            after("not slower but ").and_then(ratio).map(Relation::NotSlower),
             after("reaches ").and_then(ratio).map(Relation::Reaches),
             after("dominates but ").and_then(|rows| rows.parse().ok()).map(Relation::Dominates),
             after("under ").and_then(duration).map(Relation::Under),
@@ -139,6 +158,7 @@ impl fmt::Display for Relation {
         match self {
             Relation::AtLeast(ratio) => write!(f, "at least {ratio}"),
             Relation::Within(ratio) => write!(f, "within {ratio}"),
+            Relation::NotSlower(ratio) => write!(f, "not slower but {ratio}"),
             Relation::Reaches(rate) => write!(f, "reaches {rate}"),
             Relation::Dominates(rows) if *rows > 0 => write!(f, "dominates but {rows}"),
             Relation::Under(value_ns) => write!(f, "under {}", duration_text(*value_ns as f64)),
@@ -161,15 +181,23 @@ mod tests {
         assert_eq!(read("about equal"), Relation::Within(1.1));
         assert_eq!(read("at least 5"), Relation::AtLeast(5.0));
         assert_eq!(read("dominates but 2"), Relation::Dominates(2));
+        assert_eq!(read("not slower but 1.3"), Relation::NotSlower(1.3));
         assert_eq!(
             (read("under 20us"), read("over 1ms")),
             (Relation::Under(20_000), Relation::Over(1_000_000))
         );
         assert_eq!(read("mixed").to_string(), "mixed");
         assert_eq!(read("over 1ms").to_string(), "over 1.00 ms");
-        for text in
-            ["faster", "at least 2.5", "within 1.3", "dominates but 2", "under 20us", "none"]
-        {
+        for text in [
+            "faster",
+            "at least 2.5",
+            "within 1.3",
+            "not slower but 1.5",
+            "differs",
+            "dominates but 2",
+            "under 20us",
+            "none",
+        ] {
             assert_eq!(read(&read(text).to_string()), read(text));
         }
     }

@@ -35,7 +35,7 @@ impl Wanted {
     fn judged(&self, mut evidence: Evidence) -> Evidence {
         match self.left_out() {
             Some(why) if self.is_withheld() => {
-                let all = self.metrics.len() <= self.gates.len();
+                let all = self.rows <= self.gates.len();
                 let why = if all { self.gates[0].why.clone() } else { why };
                 evidence.outcome = Outcome::NotDecided { blocks: evidence.blocks, why };
             }
@@ -57,7 +57,10 @@ fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) ->
     };
     let table = published::find(&claim.table).ok();
     let is_printed = |phase: &&PhaseRow| {
-        let is_it = |fact: &published::Fact| fact.label == phase.label && fact.heat() == phase.heat;
+        let is_it = |fact: &published::Fact| {
+            let heat = fact.heat();
+            fact.label == phase.label && (heat.is_none() || heat == phase.heat)
+        };
         table.is_none_or(|table| table.facts.iter().any(is_it))
     };
     let has = |row: &&Placed<'_>, phase: &PhaseRow| {
@@ -65,11 +68,19 @@ fn wanted(claim: &Claim, desk: &Desk<'_>, rows: &Rows, two: [&Placed<'_>; 2]) ->
     };
     let measured = two[0].panel.phases.iter().filter(|phase| !phase.is_derived);
     let asked = measured.filter(is_asked).filter(is_printed);
-    let both = asked.filter(|phase| two.iter().all(|row| has(row, phase)));
+    let both = asked.clone().filter(|phase| two.iter().all(|row| has(row, phase)));
     let all: Vec<Metric> = both.map(|phase| rate_metric(&phase.phase)).collect();
     let gate = |metric: &Metric| judge::gate(desk, two, metric);
-    let gates: Vec<Withheld> = all.iter().filter_map(gate).collect();
-    let mut wanted = Wanted { rows: all.len(), metrics: all, gates };
+    let failed = |phase: &PhaseRow| {
+        let cell = |row: &&Placed<'_>| row.phase(&phase.phase).is_some_and(|cell| cell.failed > 0);
+        let lost = two.into_iter().find(|row| !has(row, phase) && cell(row))?;
+        let why = format!("{} never came to its end on {}", phase.phase, lost.row.label);
+        Some(Withheld { why, mend: "see why it failed" })
+    };
+    let lost: Vec<Withheld> = asked.filter_map(failed).collect();
+    let rows = all.len() + lost.len();
+    let gates: Vec<Withheld> = all.iter().filter_map(gate).chain(lost).collect();
+    let mut wanted = Wanted { rows, metrics: all, gates };
     if !wanted.is_withheld() {
         wanted.metrics.retain(|metric| gate(metric).is_none());
     }

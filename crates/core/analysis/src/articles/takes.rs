@@ -3,7 +3,7 @@
 use pickfs_record::{RunRecord, quantity::span_text};
 
 use super::{Claim, Measure, Outcome, RunAnswer, judge::Ratio, pairs::Miss, placed::Desk};
-use crate::wording::blocks_text;
+use crate::wording::{blocks_text, list};
 
 /// What would decide a comparison; nothing where it is decided.
 pub(super) fn pair(claim: &Claim, desk: &Desk<'_>, found: &Ratio, outcome: &Outcome) -> String {
@@ -55,12 +55,16 @@ pub(super) fn answer(
     let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
     let of_pair = worst.map(|worst| &worst.takes).filter(|takes| !takes.is_empty());
     let wanted = miss.map(|miss| miss.wants.as_str()).filter(|wants| !wants.is_empty());
+    let without = runs.first().map_or(&[][..], |run| &run.without);
     match (&claim.measure, of_pair, wanted) {
         _ if !claim.takes.is_empty() => claim.takes.clone(),
         (Measure::Advice | Measure::Fact(_), ..) => "nothing that a run measures".into(),
         (Measure::Feature(_), ..) => "a table of features with these file systems".into(),
         (_, Some(takes), _) => takes.clone(),
         _ if matches!(outcome, Outcome::Shown { .. }) => String::new(),
+        _ if !without.is_empty() => {
+            format!("a run of {} with {}", plan(claim, None), list(without))
+        }
         (_, None, Some(wants)) => format!("a run of {} with {wants}", plan(claim, None)),
         _ => format!("a run of {}", plan(claim, None)),
     }

@@ -16,11 +16,12 @@ use crate::{
     answers::Ranked,
     decide::Rules,
     panels::Disturbed,
+    summary::largest_ns,
     wording::{blocks_text, list},
 };
 
 /// What decides nothing below this part of the slow time: it is there, and not the reason.
-const CAUSE_SHARE: f64 = 0.05;
+pub(super) const CAUSE_SHARE: f64 = 0.05;
 
 /// What one row says: the outcome, how it was seen, what would decide it.
 pub(super) type Said = (Outcome, String, String);
@@ -42,6 +43,11 @@ pub(super) fn of_row(
         }
         (Measure::Number(metric), relation) if metric.statistic == Statistic::Max => {
             relation.is_bound().then(|| largest(metric, placed)).flatten()
+        }
+        (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound))
+            if claim.is_shown && metric.statistic == Statistic::Worst =>
+        {
+            seconds_over(desk, placed, metric, bound)
         }
         (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound)) => {
             beside(claim, desk, placed, (metric, bound as f64), rules)
@@ -95,6 +101,30 @@ fn largest(metric: &Metric, placed: &Placed<'_>) -> Option<Said> {
     let value = duration_text(operations.max_ns as f64);
     let text = format!("largest of {count} {op}s in {seconds:.0} s: {value}");
     let outcome = Outcome::Shown { why: apart::MAXIMUM.into() };
+    Some((outcome, text, String::new()))
+}
+
+/// What is said of every second, or of any: how many of them had an operation over the bound.
+fn seconds_over(
+    desk: &Desk<'_>,
+    placed: &Placed<'_>,
+    metric: &Metric,
+    bound_ns: u64,
+) -> Option<Said> {
+    let (group, index) = desk.place(&placed.row.cell)?;
+    let (trials, op) = (group.members[index].chosen(Disturbed::Kept), placed.op(metric)?);
+    let own = trials.iter().filter_map(|trial| trial.op(op));
+    let seconds: Vec<f64> = own.flat_map(|own| largest_ns(own, metric.view)).collect();
+    let largest = seconds.iter().copied().reduce(f64::max)?;
+    let over = seconds.iter().filter(|ns| **ns > bound_ns as f64).count();
+    let text = format!(
+        "{over} of {} with an {op} over {} in {}, the largest {}",
+        counted(seconds.len() as u64, "second"),
+        duration_text(bound_ns as f64),
+        counted(trials.len() as u64, "trial"),
+        duration_text(largest)
+    );
+    let outcome = Outcome::Shown { why: apart::EXTREME.into() };
     Some((outcome, text, String::new()))
 }
 

@@ -133,7 +133,8 @@ mod tests {
     #[test]
     fn factors_and_claims_of_articles_form_no_ratio_of_unequal_scales() {
         let ask = FakePhasedRun { blocks: 9, lanes: vec![1, 64], ..FakePhasedRun::column() };
-        let plain = fake_phased_run(&ask);
+        let mut plain = fake_phased_run(&ask);
+        plain.plan.name = "article-002-rhel9".into();
         let mut small = plain.clone();
         for trial in &mut small.trials {
             let cell = plain.cells.iter().find(|cell| cell.id == trial.cell);

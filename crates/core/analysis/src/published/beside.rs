@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     facts::{Fact, Statistic},
-    rates::{BesideRates, rates},
+    rates::{RatePair, rates},
     table::Published,
     word::Word,
 };
@@ -44,9 +44,6 @@ pub struct Part {
     pub reference: String,
     pub candidates: Vec<String>,
     pub rows: Vec<BesideRow>,
-    /// Of a file of the user's own: rates as they are, for each file system that both have, the reference first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rates: Vec<BesideRates>,
     /// One per candidate: geometric means over the rows that both have.
     pub means: Vec<Option<MeanPair>>,
 }
@@ -57,6 +54,9 @@ pub struct BesideRow {
     pub label: String,
     /// One per candidate.
     pub pairs: Vec<Pair>,
+    /// Of a file of the user's own: rates as they are, of the reference, then of each candidate.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<RatePair>,
 }
 
 /// The two figures of a candidate.
@@ -113,12 +113,12 @@ pub fn beside(run: &RunRecord, table: &Published) -> Beside {
     found
 }
 
-pub(super) struct Columns<'a> {
+struct Columns<'a> {
     group: &'a Group<'a>,
-    pub(super) processes: u32,
-    pub(super) reference: &'a Member<'a>,
-    pub(super) reference_fs: String,
-    pub(super) others: Vec<(&'a Member<'a>, String)>,
+    processes: u32,
+    reference: &'a Member<'a>,
+    reference_fs: String,
+    others: Vec<(&'a Member<'a>, String)>,
 }
 
 impl<'a> Columns<'a> {
@@ -210,7 +210,6 @@ fn part(
         title: format!("{name}, {split}, {processes}{at}"),
         reference: columns.reference_fs.clone(),
         candidates: columns.others.iter().map(|(member, _)| member.label.clone()).collect(),
-        rates: if table.is_own { rates(table, columns, &labels) } else { Vec::new() },
         means: (0..columns.others.len()).map(|index| mean(&rows, index)).collect(),
         rows,
     }
@@ -228,7 +227,11 @@ fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, rules: Rules) -> B
         };
         Pair { published, published_failed: failed, measured, why, word }
     });
-    BesideRow { label: fact.label.clone(), pairs: pairs.collect() }
+    let others = columns.others.iter().map(|(member, fs)| (*member, fs));
+    let all = [(columns.reference, &columns.reference_fs)].into_iter().chain(others);
+    let all = all.filter(|_| table.is_own);
+    let rates = all.map(|(member, fs)| rates(table, columns.processes, fact, (member, fs)));
+    BesideRow { label: fact.label.clone(), pairs: pairs.collect(), rates: rates.collect() }
 }
 
 /// The printed ratio, else that of the printed rates.

@@ -10,13 +10,11 @@
 //! the files. `+++++` is a phase too short to be measured, an empty field one that did not run.
 //! Lines of one name are repetitions: their median counts.
 
-use thiserror::Error;
-
 use super::{
     facts::{Fact, Statistic},
+    own::{LINES_MAX, OwnTableError, Repeated, shortened},
     table::Published,
 };
-use crate::{summary::median, wording::unique};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BonniePhase {
@@ -51,58 +49,30 @@ pub const TOO_SHORT: &str = "+++++";
 const ONE_FILE: usize = 6;
 /// Fields between the two groups: number of files, sizes, directories, chunk.
 const FILE_FIELDS: usize = 5;
-const LINES_MAX: usize = 10_000;
-
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum BonnieCsvError {
-    #[error("no line of bonnie++ CSV in it; each begins with 1.96, 1.97 or 1.98")]
-    Empty,
-    #[error("more than {LINES_MAX} lines; keep those that are to be compared")]
-    TooLong,
-    #[error("line {line}: begins with `{found}`; 1.96, 1.97 and 1.98 are read")]
-    Format { line: usize, found: String },
-    #[error("line {line}: {found} fields; format {format} has {wanted}")]
-    Fields { line: usize, format: String, found: usize, wanted: &'static str },
-    #[error(
-        "line {line}: no machine name in field 2; name the file system there, as in bonnie++ -m xfs"
-    )]
-    NoName { line: usize },
-    #[error("line {line}, {field}: `{found}` is not {wanted}")]
-    Value { line: usize, field: String, found: String, wanted: &'static str },
-}
-
-#[derive(Debug, Clone, PartialEq)]
-struct Figures {
-    name: String,
-    phases: Vec<Figure>,
-}
-
-/// Figures of a phase; none where it did not run or was too short.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Figure {
-    rate: Option<f64>,
-    cpu_percent: Option<f64>,
-    latency_us: Option<f64>,
-}
 
 /// Reads a file as a published table under a name of its own; the names in its lines are its file
 /// systems.
-pub fn read(name: &str, text: &str) -> Result<Published, BonnieCsvError> {
-    let mut lines: Vec<Figures> = Vec::new();
+pub fn read(name: &str, text: &str) -> Result<Published, OwnTableError> {
+    let (mut repeated, mut lines) = (Repeated::default(), 0);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim_end_matches('\r');
         if line.trim().is_empty() || line.starts_with('#') || line.starts_with("format_version") {
             continue;
         }
-        if lines.len() >= LINES_MAX {
-            return Err(BonnieCsvError::TooLong);
+        if lines >= LINES_MAX {
+            return Err(OwnTableError::TooLong);
         }
-        lines.push(figures(index + 1, line)?);
+        lines += 1;
+        facts(index as u64 + 1, line)?.into_iter().for_each(|fact| repeated.add(fact));
     }
-    if lines.is_empty() {
-        return Err(BonnieCsvError::Empty);
-    }
-    let count = if lines.len() == 1 { "1 line".into() } else { format!("{} lines", lines.len()) };
+    let count = match lines {
+        0 => {
+            let text = "no line of bonnie++ CSV in it; each begins with 1.96, 1.97 or 1.98";
+            return Err(OwnTableError::File(text.into()));
+        }
+        1 => "1 line".into(),
+        lines => format!("{lines} lines"),
+    };
     Ok(Published {
         name: name.into(),
         about: format!(
@@ -110,34 +80,42 @@ pub fn read(name: &str, text: &str) -> Result<Published, BonnieCsvError> {
         ),
         reference: None,
         is_own: true,
-        facts: facts(&lines),
+        facts: repeated.medians(),
     })
 }
 
-fn figures(line: usize, text: &str) -> Result<Figures, BonnieCsvError> {
+/// None of a phase that did not run or was too short.
+fn facts(line: u64, text: &str) -> Result<Vec<Fact>, OwnTableError> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-    let rates_at = rates_at(line, &fields)?;
-    let name = fields[2].to_string();
+    let places = places(line, &fields)?;
+    let name = fields[2];
     if name.is_empty() {
-        return Err(BonnieCsvError::NoName { line });
+        let text = "no machine name in field 2; name the file system there, as in bonnie++ -m xfs";
+        return Err(OwnTableError::Line { line, text: text.into() });
     }
-    let skipped = rates_at.one_file.is_none();
-    let mut phases = vec![Figure::default(); PHASES.len()];
-    for (index, figure) in phases.iter_mut().enumerate() {
-        let at = match (index < ONE_FILE, rates_at.one_file) {
-            (true, None) => None,
-            (true, Some(first)) => Some(first + 2 * index),
-            (false, _) => Some(rates_at.files + 2 * (index - ONE_FILE)),
+    let mut facts = Vec::new();
+    for (index, phase) in PHASES.iter().enumerate() {
+        let at = match index < ONE_FILE {
+            true => places.one_file.map(|first| first + 2 * index),
+            false => Some(places.files + 2 * (index - ONE_FILE)),
         };
-        let label = PHASES[index].label;
-        if let Some(at) = at {
-            figure.rate = rate(line, label, fields[at])?;
-            figure.cpu_percent = percent(line, label, fields[at + 1])?;
+        let (rate, cpu_percent) = match at {
+            Some(at) => {
+                (rate(line, phase.label, fields[at])?, percent(line, phase.label, fields[at + 1])?)
+            }
+            None => (None, None),
+        };
+        let latency_us = latency_us(line, phase.label, fields[places.latencies + index])?;
+        let all = [
+            (Statistic::Rate, rate, phase.unit),
+            (Statistic::Cpu, cpu_percent, "%"),
+            (Statistic::LatencyMax, latency_us, "us"),
+        ];
+        for (statistic, value, unit) in all {
+            facts.extend(value.map(|value| fact(name, phase, statistic, (value, unit))));
         }
-        figure.latency_us = latency_us(line, label, fields[rates_at.latencies + index])?;
     }
-    debug_assert!(!skipped || phases[..ONE_FILE].iter().all(|figure| figure.rate.is_none()));
-    Ok(Figures { name, phases })
+    Ok(facts)
 }
 
 struct Places {
@@ -146,47 +124,42 @@ struct Places {
     latencies: usize,
 }
 
-fn rates_at(line: usize, fields: &[&str]) -> Result<Places, BonnieCsvError> {
+fn places(line: u64, fields: &[&str]) -> Result<Places, OwnTableError> {
     let format = fields[0];
     let short = fields.len() == 47 && fields[5..18].iter().all(|field| field.is_empty());
     let (head, wanted, fits) = match format {
         "1.96" | "1.97" if short => (6, "48", true),
         "1.96" | "1.97" => (7, "48, or 47 without the one file", fields.len() == 48),
         "1.98" => (9, "50", fields.len() == 50),
-        _ => return Err(BonnieCsvError::Format { line, found: shortened(format) }),
+        _ => {
+            let text = format!("begins with `{}`; 1.96, 1.97 and 1.98 are read", shortened(format));
+            return Err(OwnTableError::Line { line, text });
+        }
     };
     if !fits {
-        let (format, found) = (format.to_string(), fields.len());
-        return Err(BonnieCsvError::Fields { line, format, found, wanted });
+        let text = format!("{} fields; format {format} has {wanted}", fields.len());
+        return Err(OwnTableError::Line { line, text });
     }
     let files = head + 2 * ONE_FILE + FILE_FIELDS;
     let latencies = files + 2 * (PHASES.len() - ONE_FILE);
     Ok(Places { one_file: (!short).then_some(head), files, latencies })
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(20).collect::<String>().escape_debug().to_string()
-}
-
-fn wrong(line: usize, field: String, found: &str, wanted: &'static str) -> BonnieCsvError {
-    BonnieCsvError::Value { line, field, found: shortened(found), wanted }
-}
-
-fn rate(line: usize, label: &str, text: &str) -> Result<Option<f64>, BonnieCsvError> {
+fn rate(line: u64, label: &str, text: &str) -> Result<Option<f64>, OwnTableError> {
     if text.is_empty() || text == TOO_SHORT {
         return Ok(None);
     }
     let wanted = "a rate: digits, perhaps with a point, +++++ or nothing";
-    let error = || wrong(line, format!("rate of {label}"), text, wanted);
+    let error = || OwnTableError::value(line, format!("rate of {label}"), text, wanted);
     number(text).map(Some).ok_or_else(error)
 }
 
-fn percent(line: usize, label: &str, text: &str) -> Result<Option<f64>, BonnieCsvError> {
+fn percent(line: u64, label: &str, text: &str) -> Result<Option<f64>, OwnTableError> {
     if text.is_empty() || text == "+++" || text == TOO_SHORT {
         return Ok(None);
     }
     let wanted = "a CPU share in per cent: digits, +++ or nothing";
-    let error = || wrong(line, format!("%CPU of {label}"), text, wanted);
+    let error = || OwnTableError::value(line, format!("%CPU of {label}"), text, wanted);
     number(text).map(Some).ok_or_else(error)
 }
 
@@ -197,12 +170,12 @@ fn number(text: &str) -> Option<f64> {
     (plain && has_digit).then(|| text.parse().ok()).flatten()
 }
 
-fn latency_us(line: usize, label: &str, text: &str) -> Result<Option<f64>, BonnieCsvError> {
+fn latency_us(line: u64, label: &str, text: &str) -> Result<Option<f64>, OwnTableError> {
     if text.is_empty() {
         return Ok(None);
     }
     let wanted = "a latency: digits with us, ms or s, or nothing";
-    let error = || wrong(line, format!("latency of {label}"), text, wanted);
+    let error = || OwnTableError::value(line, format!("latency of {label}"), text, wanted);
     let end = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(error)?;
     let factor = match &text[end..] {
         "us" => 1.0,
@@ -212,29 +185,6 @@ fn latency_us(line: usize, label: &str, text: &str) -> Result<Option<f64>, Bonni
     };
     let digits = number(&text[..end]).ok_or_else(error)?;
     Ok(Some(digits * factor))
-}
-
-fn facts(lines: &[Figures]) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    for name in unique(lines.iter().map(|line| line.name.as_str())) {
-        let own: Vec<&Figures> = lines.iter().filter(|line| line.name == name).collect();
-        for (index, phase) in PHASES.iter().enumerate() {
-            let figure = |value: fn(&Figure) -> Option<f64>| -> Option<f64> {
-                let values: Vec<f64> =
-                    own.iter().filter_map(|line| value(&line.phases[index])).collect();
-                (!values.is_empty()).then(|| median(&values))
-            };
-            let all = [
-                (Statistic::Rate, figure(|f| f.rate), phase.unit),
-                (Statistic::Cpu, figure(|f| f.cpu_percent), "%"),
-                (Statistic::LatencyMax, figure(|f| f.latency_us), "us"),
-            ];
-            for (statistic, value, unit) in all {
-                facts.extend(value.map(|value| fact(name, phase, statistic, (value, unit))));
-            }
-        }
-    }
-    facts
 }
 
 fn fact(name: &str, phase: &BonniePhase, statistic: Statistic, (value, unit): (f64, &str)) -> Fact {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 pub const GEOMETRIC_MEAN: &str = "GEOMETRIC MEAN";
 pub const MAX_RATIO: &str = "MAX RATIO";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     Rate,

@@ -6,6 +6,7 @@ pub mod beside;
 pub mod bonnie;
 pub mod facts;
 pub mod nano;
+pub mod own;
 pub mod rates;
 pub mod table;
 pub mod word;

@@ -9,65 +9,67 @@
 //! Columns are found by their names. The file system stands nowhere in it: the file is named after it. Rows of one
 //! test are repetitions: their median counts. Tests of the processor alone and of metadata are left out.
 
-use std::collections::BTreeMap;
-
-use thiserror::Error;
-
 use super::{
     facts::{Fact, Statistic},
+    own::{LINES_MAX, OwnTableError, Repeated},
     table::{Published, find},
 };
-use crate::summary::median;
 
-const LINES_MAX: usize = 10_000;
 const PROCESSES_MAX: u32 = 1 << 16;
-const COLUMNS: [&str; 5] = ["numproc", "testtype", "test", "throughput", "unit"];
+/// All columns, in their order.
+pub const COLUMNS: [&str; 12] = [
+    "numproc",
+    "threadnr",
+    "os",
+    "testtype",
+    "test",
+    "qexpression",
+    "accuracy",
+    "throughput",
+    "unit",
+    "iostat_read_throughput",
+    "iostat_write_throughput",
+    "iostat_readwrite_throughput",
+];
+const READ: [&str; 5] = ["numproc", "testtype", "test", "throughput", "unit"];
 /// Not in the published tables, which name the rest.
 const AGGREGATE: &str = "aggregate int huge";
-
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum NanoPsvError {
-    #[error(
-        "no column `{column}`; KX Nano's table of throughputs has numproc, testtype, test, throughput and unit"
-    )]
-    Header { column: &'static str },
-    #[error("more than {LINES_MAX} lines; keep those that are to be compared")]
-    TooLong,
-    #[error("no row of KX Nano's disk tests in it")]
-    Empty,
-    #[error("line {line}: {text}")]
-    Line { line: u64, text: String },
-    #[error("line {line}, {column}: `{found}` is not {wanted}")]
-    Value { line: u64, column: &'static str, found: String, wanted: &'static str },
-}
 
 /// Whether it is the table of throughputs, and not another one of a result folder.
 pub fn is_throughput(text: &str) -> bool {
     let head: Vec<&str> = text.lines().next().unwrap_or_default().split('|').collect();
-    COLUMNS.iter().all(|column| head.contains(column))
+    READ.iter().all(|column| head.contains(column))
 }
 
-pub fn read(file_system: &str, text: &str) -> Result<Vec<Fact>, NanoPsvError> {
+pub fn read(file_system: &str, text: &str) -> Result<Vec<Fact>, OwnTableError> {
     let mut reader = csv::ReaderBuilder::new().delimiter(b'|').from_reader(text.as_bytes());
     let head = reader.headers().map_err(|error| line(1, &error))?;
-    let mut places = [0; COLUMNS.len()];
-    for (place, column) in places.iter_mut().zip(COLUMNS) {
+    let mut places = [0; READ.len()];
+    for (place, column) in places.iter_mut().zip(READ) {
         let found = head.iter().position(|name| name.trim() == column);
-        *place = found.ok_or(NanoPsvError::Header { column })?;
+        *place = found.ok_or_else(|| {
+            let has =
+                "KX Nano's table of throughputs has numproc, testtype, test, throughput and unit";
+            OwnTableError::File(format!("no column `{column}`; {has}"))
+        })?;
     }
-    let mut rows: Vec<Fact> = Vec::new();
+    let mut repeated = Repeated::default();
     for (index, record) in reader.records().enumerate() {
         if index >= LINES_MAX {
-            return Err(NanoPsvError::TooLong);
+            return Err(OwnTableError::TooLong);
         }
         let record = record.map_err(|error| line(index as u64 + 2, &error))?;
         let at = record.position().map_or(index as u64 + 2, csv::Position::line);
-        rows.extend(fact(file_system, at, places.map(|place| record[place].trim()))?);
+        if let Some(fact) = fact(file_system, at, places.map(|place| record[place].trim()))? {
+            repeated.add(fact);
+        }
     }
-    if rows.is_empty() {
-        return Err(NanoPsvError::Empty);
+    match repeated.medians() {
+        facts if facts.is_empty() => {
+            Err(OwnTableError::File("no row of KX Nano's disk tests in it".into()))
+        }
+        facts => Ok(facts),
     }
-    Ok(medians(rows))
 }
 
 /// Of the files of one user, each read by [`read`].
@@ -76,8 +78,8 @@ pub fn published(name: &str, facts: Vec<Fact>) -> Published {
     Published { name: name.into(), about: about.into(), reference: None, is_own: true, facts }
 }
 
-fn line(line: u64, error: &csv::Error) -> NanoPsvError {
-    NanoPsvError::Line { line, text: error.to_string().escape_debug().collect() }
+fn line(line: u64, error: &csv::Error) -> OwnTableError {
+    OwnTableError::Line { line, text: error.to_string().escape_debug().collect() }
 }
 
 /// Nothing for a test that a column run cannot have, and where the original printed no figure.
@@ -85,10 +87,9 @@ fn fact(
     file_system: &str,
     line: u64,
     [processes, test_type, label, rate, unit]: [&str; 5],
-) -> Result<Option<Fact>, NanoPsvError> {
-    let wrong = |column, found: &str, wanted| {
-        let found = found.chars().take(20).collect::<String>().escape_debug().to_string();
-        NanoPsvError::Value { line, column, found, wanted }
+) -> Result<Option<Fact>, OwnTableError> {
+    let wrong = |column: &str, found: &str, wanted| {
+        OwnTableError::value(line, column.into(), found, wanted)
     };
     let Some((table, split)) = place(label, test_type) else { return Ok(None) };
     let count = processes.parse().ok().filter(|count| (1..=PROCESSES_MAX).contains(count));
@@ -127,23 +128,6 @@ fn place(label: &str, test_type: &str) -> Option<(&'static str, &'static str)> {
     known.iter().find(is_it).map(|fact| (fact.table.as_str(), fact.split.as_str()))
 }
 
-fn medians(rows: Vec<Fact>) -> Vec<Fact> {
-    let mut places = BTreeMap::new();
-    let mut kept: Vec<(Fact, Vec<f64>)> = Vec::new();
-    for fact in rows {
-        let key = (fact.processes, fact.split.clone(), fact.label.clone());
-        let place = *places.entry(key).or_insert(kept.len());
-        let value = fact.value();
-        if place == kept.len() {
-            kept.push((fact, Vec::new()));
-        }
-        kept[place].1.extend(value);
-    }
-    let fact =
-        |(fact, values): (Fact, Vec<f64>)| Fact { printed: median(&values).to_string(), ..fact };
-    kept.into_iter().map(fact).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use pickfs_record::Heat;
@@ -151,15 +135,16 @@ mod tests {
 
     use super::*;
 
-    const HEAD: &str = "numproc|threadnr|os|testtype|test|qexpression|accuracy|throughput|unit|\
-                        iostat_read_throughput|iostat_write_throughput|iostat_readwrite_throughput\n";
+    fn head() -> String {
+        format!("{}\n", COLUMNS.join("|"))
+    }
 
     /// Our own figures in the shape of the original.
     fn text(rows: &[(u32, &str, &str, &str)]) -> String {
         let row = |(processes, test_type, test, rate): &(u32, &str, &str, &str)| {
             format!("{processes}|8|l64|{test_type}|{test}|\"a|b\"|99.9|{rate}|MB/s|1|2|3\n")
         };
-        rows.iter().map(row).fold(HEAD.into(), |text, row| text + &row)
+        rows.iter().map(row).fold(head(), |text, row| text + &row)
     }
 
     #[test]
@@ -190,7 +175,7 @@ mod tests {
     fn errors_name_the_line_the_column_and_the_value() {
         let error = |text: &str| read("xfs", text).expect_err("not legal").to_string();
         assert!(error("").starts_with("no column `numproc`"));
-        assert_eq!(error(HEAD), "no row of KX Nano's disk tests in it");
+        assert_eq!(error(&head()), "no row of KX Nano's disk tests in it");
         let row = |processes, rate| text(&[(processes, "write disk", "disk sort", rate)]);
         assert_eq!(error(&row(1, "-3")), "line 2, throughput: `-3` is not a rate of 0 or more");
         assert!(error(&row(1, "inf")).contains("`inf` is not a rate"));
@@ -205,7 +190,7 @@ mod tests {
 
     #[test]
     fn other_tables_of_a_result_folder_are_told_apart() {
-        assert!(is_throughput(HEAD));
+        assert!(is_throughput(&head()));
         assert!(!is_throughput("threadnr|os|testtype|testid|test|qexpression|repeat\n"));
         assert!(!is_throughput(""));
     }
@@ -222,7 +207,7 @@ mod tests {
             put in "[-+.,|\"0-9a-z\n ]{0,6}",
         ) {
             let mut text = text(&[(1, "write disk", "disk sort", "12.5"), (1, "read mem", "random read 4k", "7")]);
-            let at = HEAD.len() + at % (text.len() - HEAD.len());
+            let at = head().len() + at % (text.len() - head().len());
             text.replace_range(at..=at, &put);
             for fact in read("x", &text).into_iter().flatten() {
                 let value = fact.value().expect("facts hold numbers");

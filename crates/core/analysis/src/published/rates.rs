@@ -4,7 +4,7 @@ use pickfs_record::PhaseRecord;
 use serde::Serialize;
 
 use super::{
-    beside::{Columns, phase_of},
+    beside::phase_of,
     facts::{Fact, Statistic},
     table::Published,
 };
@@ -12,14 +12,6 @@ use crate::{panels::Member, summary::median};
 
 /// Value of a sync phase as KX Nano counts it, where a run was told to keep it.
 pub const INFLATED: &str = "inflated_rate_per_s";
-
-/// The rates of a file system in both.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct BesideRates {
-    pub candidate: String,
-    /// One per row.
-    pub pairs: Vec<RatePair>,
-}
 
 /// In the unit of the row in the file.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -31,24 +23,6 @@ pub struct RatePair {
 }
 
 pub(super) fn rates(
-    table: &Published,
-    columns: &Columns<'_>,
-    labels: &[&Fact],
-) -> Vec<BesideRates> {
-    let reference = (columns.reference, &columns.reference_fs);
-    let others = columns.others.iter().map(|(member, fs)| (*member, fs));
-    let all = [reference].into_iter().chain(others);
-    let of = |(member, fs): (&Member<'_>, &String)| BesideRates {
-        candidate: member.label.clone(),
-        pairs: labels
-            .iter()
-            .map(|fact| rate_pair(table, columns.processes, fact, (member, fs)))
-            .collect(),
-    };
-    all.map(of).collect()
-}
-
-fn rate_pair(
     table: &Published,
     processes: u32,
     fact: &Fact,
@@ -91,17 +65,16 @@ mod tests {
         let run = fake_phased_run(&FakePhasedRun::column());
         let found = beside(&run, &nano::published("mine", facts));
         assert_eq!((found.parts.len(), found.parts[0].candidates.len()), (2, 0));
-        let [own] = found.parts[0].rates.as_slice() else { panic!("one file system") };
-        assert_eq!((own.candidate.as_str(), own.pairs[0].published), ("ext4", Some(2000.0)));
-        let here = own.pairs[0].measured.expect("measured");
+        let part = &found.parts[0];
+        let own = &part.rows[0].rates;
+        assert_eq!((part.reference.as_str(), own.len()), ("ext4", 1));
+        assert_eq!(own[0].published, Some(2000.0));
+        let here = own[0].measured.expect("measured");
         assert!((500.0..5_000.0).contains(&here), "{here} MB/s");
-        let sync = &found.parts[1].rates[0].pairs[0];
+        let sync = &found.parts[1].rows[0].rates[0];
         assert_eq!((sync.published, sync.measured), (Some(90_000.0), None), "its command counts");
-        assert!(
-            beside(&run, find("kx-2025-rhel9").expect("built in"))
-                .parts
-                .iter()
-                .all(|part| part.rates.is_empty())
-        );
+        let table = beside(&run, find("kx-2025-rhel9").expect("built in"));
+        let mut rows = table.parts.iter().flat_map(|part| &part.rows);
+        assert!(rows.all(|row| row.rates.is_empty()));
     }
 }

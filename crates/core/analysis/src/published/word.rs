@@ -24,29 +24,21 @@ pub enum Word {
     NotPublished,
 }
 
-impl Word {
-    pub const ALL: [Word; 8] = [
-        Word::SameSide,
-        Word::OppositeSide,
-        Word::NoDifferenceHere,
-        Word::OnlyHere,
-        Word::NoDifference,
-        Word::TooFewBlocks,
-        Word::NotMeasured,
-        Word::NotPublished,
-    ];
+/// In the order of the words.
+pub const WORDS: [(Word, &str); 8] = [
+    (Word::SameSide, "same side"),
+    (Word::OppositeSide, "opposite side"),
+    (Word::NoDifferenceHere, "no difference here"),
+    (Word::OnlyHere, "only here"),
+    (Word::NoDifference, "no difference"),
+    (Word::TooFewBlocks, "too few blocks"),
+    (Word::NotMeasured, "not measured"),
+    (Word::NotPublished, "not published"),
+];
 
+impl Word {
     pub fn text(self) -> &'static str {
-        match self {
-            Word::SameSide => "same side",
-            Word::OppositeSide => "opposite side",
-            Word::NoDifferenceHere => "no difference here",
-            Word::OnlyHere => "only here",
-            Word::NoDifference => "no difference",
-            Word::TooFewBlocks => "too few blocks",
-            Word::NotMeasured => "not measured",
-            Word::NotPublished => "not published",
-        }
+        WORDS[self as usize].1
     }
 
     /// A published ratio is on a side where two decimals tell it from 1.
@@ -86,6 +78,6 @@ mod tests {
         assert_eq!(said(0.0, 1.5, 1.7), Word::OppositeSide);
         assert_eq!(Word::of(None, Some(ratio(1.1, 1.2))), Word::NotPublished);
         assert_eq!(Word::of(None, None), Word::NotMeasured);
-        assert_eq!(Word::ALL.len(), 8);
+        assert!((0..).zip(WORDS).all(|(at, (word, _))| word as usize == at));
     }
 }

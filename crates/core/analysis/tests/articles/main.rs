@@ -1,6 +1,6 @@
 mod phases;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pickfs_analysis::{
     articles::{Answer, Article, Known, Outcome, Source, answers, articles, find},
@@ -27,9 +27,23 @@ fn ask_all(article: &[Article], runs: &[RunRecord]) -> Vec<Answer> {
     answers(article, &sources, &known)
 }
 
+/// As a run of that plan in its whole size says of itself.
+fn made_for(plan: &str, run: &RunRecord) -> RunRecord {
+    let mut run = run.clone();
+    run.plan.name = plan.into();
+    for cell in run.cells.iter_mut().filter(|cell| cell.workload.name != "journal") {
+        for (name, value) in [("scale", "full"), ("files", "512000"), ("cache", "cold")] {
+            cell.workload.params.insert(name.into(), value.into());
+        }
+    }
+    run
+}
+
 fn shipped(id: &str, runs: &[RunRecord]) -> Answer {
     let article = find(&id[..3]).expect("an article");
-    let all = ask_all(std::slice::from_ref(article), runs);
+    let claim = article.claims.iter().find(|claim| claim.id == id).expect("a claim");
+    let runs: Vec<RunRecord> = runs.iter().map(|run| made_for(&claim.plan, run)).collect();
+    let all = ask_all(std::slice::from_ref(article), &runs);
     all.into_iter().find(|answer| answer.claim.id == id).expect("a claim")
 }
 
@@ -240,6 +254,18 @@ fn spread_shortest_and_worst_of_each_second_are_statistics() {
     assert_eq!(said("append.min service", "faster"), "opposite here");
 }
 
+/// The typical second is no answer to what is said of each.
+#[test]
+fn seconds_over_a_bound_are_counted_where_one_is_enough() {
+    let run = mean_run(500.0, 500.0, 8);
+    let claim = "workload = \"journal\"\nshown = true\nmeasure = \"append.worst service\"\n\
+        subject = { fs = \"ext4\" }\nrelation = \"under 100ms\"\n";
+    let answer = put(claim, &[run]);
+    assert!(matches!(&answer.outcome, Outcome::Shown { why } if why.contains("one second")));
+    let text = &answer.runs[0].evidence[0].text;
+    assert!(text.contains(" seconds with an append over 100 ms in 8 trials, the"), "{text}");
+}
+
 #[test]
 fn the_ledger_of_an_explained_run_answers_for_causes() {
     let run = explained(mean_run(500.0, 500.0, 20));
@@ -263,7 +289,7 @@ fn the_ledger_of_an_explained_run_answers_for_causes() {
 
 /// Not the run that says most, nor the one with most blocks.
 #[test]
-fn the_run_of_the_claims_own_plan_answers_before_any_other() {
+fn runs_of_the_claims_own_plan_alone_answer() {
     let own = |blocks| {
         let mut run = mean_run(500.0, 700.0, blocks);
         run.plan.name = "article-001-preallocation".into();
@@ -271,7 +297,8 @@ fn the_run_of_the_claims_own_plan_answers_before_any_other() {
     };
     let claim = format!("plan = \"article-001-preallocation\"\n{XFS_MEAN}");
     let few = put(&claim, &[mean_run(700.0, 500.0, 30), own(4)]);
-    assert_eq!((few.runs[0].run.as_str(), few.outcome.words()), ("own-4", "not decided"));
+    let runs: Vec<_> = few.runs.iter().map(|run| run.run.as_str()).collect();
+    assert_eq!((runs.as_slice(), few.outcome.words()), (&["own-4"][..], "not decided"));
     assert!(few.takes.starts_with("a run of article-001-preallocation with --blocks "), "{few:?}");
     let most = put(&claim, &[own(4), own(16), mean_run(700.0, 500.0, 30)]);
     assert_eq!((most.runs[0].run.as_str(), most.outcome.words()), ("own-16", "opposite here"));
@@ -283,11 +310,17 @@ fn rows_that_are_no_reference_are_compared_themselves() {
     let run = fake_run(&FakeRun { blocks: 20, ..FakeRun::default() });
     let claim = "workload = \"journal\"\nat = { sync = \"none\" }\nmeasure = \"append.p50\"\n\
         subject = { fs = \"xfs\" }\nobject = { fs = \"btrfs|zfs\" }\nrelation = \"at least 2\"\n";
-    let answer = put(claim, &[run]);
-    assert_eq!(answer.outcome, Outcome::Seen, "{answer:?}");
+    let answer = put(claim, std::slice::from_ref(&run));
+    assert_eq!(reason(&answer), "zfs is not in this run");
+    assert_eq!(answer.takes, "a run of a plan of journal with zfs");
     let evidence = &answer.runs[0].evidence[0];
     assert!((evidence.ratio.expect("both have one") - 1480.0 / 550.0).abs() < 0.2);
+    assert_eq!(evidence.outcome, Outcome::Seen);
     assert_eq!(answer.runs[0].without, ["zfs"]);
+    let there = put(&claim.replace("btrfs|zfs", "btrfs"), std::slice::from_ref(&run));
+    assert_eq!(there.outcome, Outcome::Seen, "{there:?}");
+    let other = put(&claim.replace("at least 2", "slower"), &[run]);
+    assert_eq!(other.outcome, Outcome::Opposite, "one that is there is enough");
 }
 
 #[test]
@@ -372,7 +405,8 @@ fn features_answer_from_their_table_and_facts_from_their_sources() {
     let known = Known { workloads: WORKLOADS, features: Some(&features), origins: &origins };
     let all = answers(std::slice::from_ref(article), &[], &known);
     let of = |id: &str| all.iter().find(|answer| answer.claim.id == id).expect("a claim");
-    assert_eq!(of("004-foreign-no-links").outcome, Outcome::Seen);
+    let said = "affs, fat16, hfs and hpfs are not in this table";
+    assert_eq!(reason(of("004-foreign-no-links")), said);
     assert_eq!(
         of("004-foreign-no-links").runs[0].evidence[0].text,
         "fat32: hard-links no (link: EPERM)"
@@ -383,6 +417,19 @@ fn features_answer_from_their_table_and_facts_from_their_sources() {
     assert!(reason(of("004-ext3-journal")).starts_with("a fact of the file system"));
 }
 
+/// Each claim as these runs answer it where they are of its plan.
+fn of_their_plans(runs: &[RunRecord]) -> Vec<Answer> {
+    let all = || articles().iter().flat_map(|article| &article.claims);
+    let plans: BTreeSet<&str> = all().map(|claim| claim.plan.as_str()).collect();
+    let of_plan = |plan: &&str| {
+        let named: Vec<RunRecord> = runs.iter().map(|run| made_for(plan, run)).collect();
+        let mut answers = ask_all(articles(), &named);
+        answers.retain(|answer| answer.claim.plan == **plan);
+        answers
+    };
+    plans.iter().flat_map(of_plan).collect()
+}
+
 #[test]
 fn every_claim_gets_an_answer_from_any_runs() {
     let runs = [
@@ -390,11 +437,11 @@ fn every_claim_gets_an_answer_from_any_runs() {
         phases::column(64, 26, phases::slow_ext4()),
         fake_phased_run(&FakePhasedRun { blocks: 16, ..FakePhasedRun::files() }),
     ];
-    let all = ask_all(articles(), &runs);
+    let all = of_their_plans(&runs);
     let claims: usize = articles().iter().map(|article| article.claims.len()).sum();
     assert_eq!(all.len(), claims);
     let answered = all.iter().filter(|answer| answer.outcome.is_answer()).count();
-    assert!(answered > 30, "{answered} of {claims}");
+    assert!(answered > 15, "{answered} of {claims}");
     for answer in &all {
         let is_open =
             !answer.outcome.is_answer() && !matches!(answer.outcome, Outcome::Shown { .. });

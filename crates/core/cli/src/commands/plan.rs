@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use pickfs_lab::{
     expand::Expansion,
-    length::{Cost, expected_s, takes_what_it_takes, too_short},
+    length::{Cost, cells_asked, expected_s, takes_what_it_takes, too_short},
     plan_file::read_plan,
     plans::{PLANS, TOUR},
     preflight,
@@ -36,7 +36,7 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// By what people choose for, each with its time here.
+/// By what people choose for, each with its time, whatever of it runs here.
 fn list() -> anyhow::Result<Exit> {
     let mut group = "";
     for built_in in PLANS {
@@ -54,11 +54,12 @@ fn list() -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// About, or at most; nothing where it cannot be known, or nothing of it runs here.
+/// About, or at most; nothing where it cannot be known.
 fn time(plan: &Plan) -> String {
-    let Ok(expansion) = preflight::preflight(plan) else { return String::new() };
-    let minutes = expected_s(plan, &expansion.cells) / 60.0;
+    let cells = cells_asked(plan);
+    let minutes = expected_s(plan, &cells) / 60.0;
     match minutes {
+        _ if cells.is_empty() => String::new(),
         _ if takes_what_it_takes(plan) && !plan.design.stop.is_race() => String::new(),
         0.0..100.0 => format!("{:.0} min", minutes.max(1.0)),
         _ => format!("{:.0} h", minutes / 60.0),

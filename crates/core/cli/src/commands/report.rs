@@ -1,14 +1,12 @@
 use std::{
     fs,
-    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
 use pickfs_record::{Findings, RunRecord, environment::REDUCED_KEY, typed::program};
 use pickfs_report::{
-    ChartKind, Look, Subject, chart::latency_map, charts, csv, exports, hlog, html, markdown, png,
-    svg,
+    ChartKind, Look, Subject, chart::latency_map, csv, exports, hlog, html, markdown, png, svg,
 };
 use pickfs_store::{EXTENSION, RunFile};
 
@@ -69,25 +67,24 @@ fn write_chosen(
     Ok(written)
 }
 
-/// Under the name of its plan, whose words may be a stranger's. A whole run is never written over.
+/// Under the name of its plan, whose words may be a stranger's. Nothing but the same run is written over.
 fn put_reduced(run: &RunRecord, folder: &Path) -> anyhow::Result<PathBuf> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let name: String = run.plan.name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
     let path = folder.join(format!("{}.{EXTENSION}", name.trim_start_matches('.')));
     let kept = RunFile::open(&path).and_then(|file| file.read_head());
-    let is_reduced = kept.is_ok_and(|run| run.environment.get(REDUCED_KEY).is_some());
-    if path.exists() && !is_reduced {
-        bail!("{} is there and no reduced run; --out names another folder", path.display());
+    let is_same = kept.is_ok_and(|kept| {
+        let is_reduced = kept.environment.get(REDUCED_KEY).is_some();
+        is_reduced && (&kept.name, &kept.started) == (&run.name, &run.started)
+    });
+    if path.symlink_metadata().is_ok() && !is_same {
+        bail!(
+            "{} is there and no reduced run of this one; remove it, or name another folder with --out",
+            path.display()
+        );
     }
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    let part = path.with_extension("part");
-    fs::remove_file(&part).or_else(|cause| match cause.kind() {
-        ErrorKind::NotFound => Ok(()),
-        _ => Err(cause),
-    })?;
-    let put = RunFile::create_reduced(&part, run).map_err(anyhow::Error::from);
-    let put = put.and_then(|()| Ok(fs::rename(&part, &path)?));
-    put.inspect_err(|_| drop(fs::remove_file(&part)))?;
+    RunFile::create_reduced(&path, run)?;
     Ok(path)
 }
 
@@ -165,8 +162,13 @@ fn interval_logs(run: &RunRecord, run_file: &Path) -> anyhow::Result<Files> {
 
 fn pictures(subject: &Subject, chosen: &[ChartKind], kind: &str) -> anyhow::Result<Files> {
     let mut files = Files::new();
-    let is_chosen = |kind: &ChartKind| chosen.is_empty() || chosen.contains(kind);
-    for chart in charts(subject, Look::SHEET).into_iter().filter(|chart| is_chosen(&chart.kind)) {
+    let mut kinds: Vec<ChartKind> = chosen.to_vec();
+    if chosen.is_empty() {
+        kinds.extend(ChartKind::all());
+    }
+    kinds.sort();
+    kinds.dedup();
+    for chart in kinds.into_iter().flat_map(|kind| kind.draw(subject, Look::SHEET)) {
         let bytes = match kind {
             "png" => png::png(&chart.scene, PNG_SCALE)?,
             _ => svg::svg(&chart.scene, svg::Setting::Alone).into_bytes(),

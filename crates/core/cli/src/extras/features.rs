@@ -139,6 +139,7 @@ fn asked_in_guests(
         backing: &request.backing,
         folder: &request.run_dir,
         torn_time: request.torn_time,
+        only: None,
     };
     Ok(pickfs_features::guests::survey(&request, listener)?)
 }

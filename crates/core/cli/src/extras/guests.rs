@@ -1,21 +1,28 @@
+use std::time::Instant;
+
 use anyhow::Context;
 use pickfs_candidate::{
-    fs::{FileSystem, find},
+    fs::{FILE_SYSTEMS, FileSystem, find},
     knob,
 };
-use pickfs_guest::{
-    ENGINES, Engine, PackageCache, qemu_program, rebuilt,
-    trials::{
-        check::{CheckResult, Checked, check},
-        tour::Means,
-    },
+use pickfs_features::{
+    Asked, KEEPS, Listener, TORN_TIME,
+    answers::{FeatureRow, Presence, Verdict},
+    capabilities,
+    guests::{Request, survey},
 };
+use pickfs_guest::{ENGINES, Engine, PackageCache, qemu_program, rebuilt, trials::tour::Means};
 use pickfs_lab::{interrupt::Interrupt, launch::worker_program};
-use pickfs_record::quantity::bytes_text;
+use pickfs_record::{BackingSpec, CandidateSpec};
 
 use super::fetch;
 use crate::{args::DoctorArgs, exit::Exit, terminal};
 
+/// The image that every file system is made on: XFS wants 300 MiB.
+const IMAGE_BYTES: u64 = 320 << 20;
+const WORDS: [&str; 3] = ["ok  ", "skip", "FAIL"];
+
+/// One question of `features`, in guests.
 pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     let cache = PackageCache::open_default()?.asking(fetch::ask());
     let engine = engine_of(args.engine.as_deref().unwrap_or("qemu"), &cache)?;
@@ -30,17 +37,60 @@ pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     }
     terminal::line(&format!("{}: {}, kernel {}", engine.name(), engine.about(), kernel.release));
     let (worker, interrupt) = (worker_program(), Interrupt::on_signals()?);
-    let folder = std::env::current_dir()?;
-    let mut tell = |checked: &Checked| terminal::line(&line_of(checked));
-    let (kernel, cache, worker, interrupt) = (&kernel, &cache, &worker, &interrupt);
     // Two processors would spin for each other where this machine has others to serve.
-    let means = Means { engine, kernel, cache, worker, processors: 1, interrupt };
-    let all = check(means, &args.names, &folder, &mut tell)?;
-    terminal::line(&total_of(&all));
-    let has_failed = |checked: &Checked| matches!(checked.result, CheckResult::Failed(_));
-    match all.iter().any(has_failed) {
-        true => Ok(Exit::TrialsFailed),
-        false => Ok(Exit::Done),
+    let (processors, interrupt) = (1, &interrupt);
+    let means =
+        Means { engine, kernel: &kernel, cache: &cache, worker: &worker, processors, interrupt };
+    let request = Request {
+        means,
+        candidates: &candidates(&args.names)?,
+        backing: &BackingSpec::Loop { size_bytes: IMAGE_BYTES, directory: None },
+        folder: &std::env::current_dir()?,
+        torn_time: TORN_TIME,
+        only: Some(KEEPS),
+    };
+    let mut teller = Teller { interrupt, counts: [0; 3], began: Instant::now() };
+    let began = teller.began;
+    survey(&request, &mut teller)?;
+    let ([kept, skipped, failed], took_s) = (teller.counts, began.elapsed().as_secs_f64());
+    terminal::line(&format!(
+        "{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all"
+    ));
+    match failed {
+        0 => Ok(Exit::Done),
+        _ => Ok(Exit::TrialsFailed),
+    }
+}
+
+/// All file systems where none is named.
+fn candidates(names: &[String]) -> anyhow::Result<Vec<(CandidateSpec, &'static FileSystem)>> {
+    let asked = |row: &&FileSystem| names.is_empty() || names.iter().any(|name| name == row.name);
+    let mut rows: Vec<&'static FileSystem> = FILE_SYSTEMS.iter().filter(asked).collect();
+    // Those have a guest of their own, when the shared one is over.
+    rows.sort_by_key(|row| row.is_made_inside());
+    rows.into_iter().map(|row| Ok((row.name.parse()?, row))).collect()
+}
+
+struct Teller<'a> {
+    interrupt: &'a Interrupt,
+    /// By the places of [`WORDS`].
+    counts: [usize; 3],
+    /// Of the row, with the boot of its guest where it is the first.
+    began: Instant,
+}
+
+impl Listener for Teller<'_> {
+    fn hear(&mut self, asked: Asked) {
+        let Asked::Row(row) = asked else { return };
+        let (place, text) = found(row);
+        let (word, took_s) = (WORDS[place], self.began.elapsed().as_secs_f64());
+        terminal::line(&format!("  {word} {:<14} {text}, {took_s:.1} s", row.fs));
+        self.counts[place] += 1;
+        self.began = Instant::now();
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_raised()
     }
 }
 
@@ -56,46 +106,41 @@ pub fn engine_of(name: &str, cache: &PackageCache) -> anyhow::Result<Engine> {
     fitting.next().context("no engine for guests runs on this machine")
 }
 
-fn total_of(all: &[Checked]) -> String {
-    let count = |fits: fn(&CheckResult) -> bool| all.iter().filter(|c| fits(&c.result)).count();
-    let kept = count(|result| matches!(result, CheckResult::Kept { .. }));
-    let skipped = count(|result| matches!(result, CheckResult::Skipped(_)));
-    let took_s: f64 = all.iter().map(|checked| checked.took_s).sum();
-    let failed = all.len() - kept - skipped;
-    format!("{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all")
-}
-
-fn line_of(checked: &Checked) -> String {
-    let (word, text) = match &checked.result {
-        CheckResult::Kept { files, bytes, driver, block_bytes } => {
-            let compared = bytes_text(*bytes);
-            let text = format!(
-                "{files} files, {compared} compared; driver {driver}, blocks of {block_bytes} bytes, \
-                 {:.1} s",
-                checked.took_s
-            );
-            ("ok  ", text)
+/// Which of [`WORDS`] a file system gets, and what is to be said of it.
+fn found(row: &FeatureRow) -> (usize, String) {
+    let place = capabilities().iter().position(|capability| capability.key == KEEPS);
+    let answer = place.and_then(|place| row.answers.get(place));
+    match (&row.presence, answer) {
+        (Presence::Asked { driver, .. }, Some(answer)) if answer.verdict == Verdict::Yes => {
+            (0, format!("{}, driver {driver}", answer.words))
         }
-        CheckResult::Skipped(reason) => ("skip", reason.clone()),
-        CheckResult::Failed(reason) => ("FAIL", reason.clone()),
-    };
-    format!("  {word} {:<14} {text}", checked.fs)
+        (Presence::Missing { reason, remedy }, _) => (1, format!("{reason}; {remedy}")),
+        (Presence::Failed { reason }, _) => (2, reason.clone()),
+        (Presence::Asked { .. }, answer) => {
+            (2, answer.map_or_else(|| "no answer".into(), |answer| answer.words.clone()))
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pickfs_features::answers::Answer;
 
     #[test]
-    fn the_total_counts_rows_and_adds_their_time() {
-        let row = |result| Checked { fs: "x".into(), result, took_s: 2.5 };
-        let (driver, block_bytes) = ("x".to_owned(), "4096".to_owned());
-        let kept = CheckResult::Kept { files: 500, bytes: 1, driver, block_bytes };
-        let all = [
-            row(kept),
-            row(CheckResult::Skipped("no".into())),
-            row(CheckResult::Failed("?".into())),
-        ];
-        assert_eq!(total_of(&all), "1 kept all, 1 skipped, 1 failed; 8 s in all");
+    fn what_was_asked_and_lost_bytes_has_failed() {
+        let row = |presence, verdict| {
+            let answers = capabilities().into_iter().map(|_| Answer::new(verdict, "500 files"));
+            let (answers, label, fs) = (answers.collect(), "x".into(), "x".into());
+            FeatureRow { label, fs, presence, answers, origin: None, classification: None }
+        };
+        let asked = || {
+            let [driver, options, engine, kernel] = ["x"; 4].map(String::from);
+            Presence::Asked { driver, options, engine, kernel }
+        };
+        assert_eq!(found(&row(asked(), Verdict::Yes)), (0, "500 files, driver x".into()));
+        assert_eq!(found(&row(asked(), Verdict::Failed)), (2, "500 files".into()));
+        let missing = Presence::Missing { reason: "no".into(), remedy: "yes".into() };
+        assert_eq!(found(&row(missing, Verdict::Yes)), (1, "no; yes".into()));
     }
 }

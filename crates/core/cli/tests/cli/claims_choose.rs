@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
-use crate::pickfs::{Said, folder, pickfs, stored, typed};
+use crate::pickfs::{Said, assert_ends, folder, pickfs, stored, typed};
 use pickfs_analysis::{
     articles::{Measure, articles},
     objective::objectives,
@@ -10,7 +10,7 @@ use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_r
 use serde_json::{Value, json};
 
 fn two_runs(folder: &Path) -> [String; 2] {
-    let journal = fake_run(&FakeRun {
+    let mut journal = fake_run(&FakeRun {
         blocks: 9,
         candidates: [("ext4", 200e3), ("xfs", 140e3), ("btrfs", 560e3)]
             .map(|(fs, ns)| FakeCandidate::new(fs, 500.0, ns))
@@ -19,7 +19,10 @@ fn two_runs(folder: &Path) -> [String; 2] {
         ..FakeRun::default()
     });
     let speeds = vec![Speed::new("ext4", "write", 0.5), Speed::new("btrfs", "", 0.4)];
-    let column = fake_phased_run(&FakePhasedRun { blocks: 22, speeds, ..FakePhasedRun::column() });
+    let ask = FakePhasedRun { blocks: 22, speeds, ..FakePhasedRun::column() };
+    let mut column = fake_phased_run(&ask);
+    journal.plan.name = "article-003-ext3-ext4".into();
+    column.plan.name = "article-002-rhel9".into();
     [stored(folder, "journal-run", &journal), stored(folder, "column-run", &column)]
 }
 
@@ -83,67 +86,38 @@ fn a_table_of_features_answers_too() {
     let copies =
         all.as_array().unwrap().iter().find(|answer| answer["claim"]["id"] == "000-btrfs-copies");
     assert_eq!(copies.unwrap()["outcome"]["is"], "seen");
-    let words =
-        format!("choose {journal} --for durable.p50 --need reflink --features {features} --json");
-    let choice = json_of(&pickfs(&typed(&words)));
-    let durable = &choice["verdicts"][0];
-    assert_eq!(durable["best"], json!(["ext4"]), "{choice:#}");
-    assert_eq!(durable["ruled_out"][0]["why"], "EOPNOTSUPP");
-    let said = pickfs(&["compare", &journal, "--with", "claims", "--features", &journal]);
-    assert_eq!(said.code, Some(1));
-    let words = format!("compare {journal} --with claims --features {journal}/run.pickfs");
-    let not = pickfs(&typed(&words));
-    assert!(
-        not.err.contains("cannot read") || not.err.contains("not a table of features"),
-        "{not:?}"
+    let wish =
+        "choose journal-run --for durable.p50 --need reflink --features features.json --json";
+    assert_ends(
+        &path,
+        &[
+            (wish, 0, "EOPNOTSUPP"),
+            ("compare journal-run --with claims --features journal-run", 1, "cannot read journal"),
+        ],
     );
 }
 
+/// What a choice says, and what is refused, have tests of their own.
 #[test]
-fn a_choice_is_printed_with_its_conditions() {
+fn a_choice_ends_and_says_as_it_must() {
     let (_folder, path) = folder();
-    let [journal, column] = two_runs(&path);
-    let said = pickfs(&["choose", &journal, "--for", "journal", "--need", "durability=power-loss"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(
-        said.out.contains("WINNER    For journal (sync=fdatasync) on this loop image: xfs."),
-        "{}",
-        said.out
+    two_runs(&path);
+    let wish = "choose journal-run --for journal --need durability=power-loss";
+    assert_ends(
+        &path,
+        &[
+            (wish, 0, "WINNER    For journal (sync=fdatasync) on this loop image: xfs."),
+            (wish, 0, "Ruled out, durability=power-loss: ext4"),
+            ("choose journal-run column-run --for all-round --json", 0, "\"missing\""),
+            ("choose journal-run --for speed", 1, "objective `speed` is none of journal,"),
+            ("choose journal-run --for -2*append.p50", 1, "weight `-2`"),
+            ("choose journal-run --for ingest --need reflinks", 1, "condition `reflinks`"),
+            ("choose journal-run", 2, "--for"),
+            ("compare journal-run --with claims --article 7", 1, "article `7` not known"),
+        ],
     );
-    assert!(said.out.contains("Ruled out, durability=power-loss: ext4"), "{}", said.out);
-    assert!(said.out.contains("relative, not absolute"), "{}", said.out);
-    let all = json_of(&pickfs(&["choose", &journal, &column, "--for", "all-round", "--json"]));
-    assert_eq!(all["missing"].as_array().unwrap().len(), 2);
     let list = pickfs(&["choose", "--list"]);
-    for objective in objectives() {
-        assert!(list.out.contains(&objective.name), "{}", list.out);
-    }
-}
-
-#[test]
-fn bad_words_are_explained() {
-    let (_folder, path) = folder();
-    let [journal, _] = two_runs(&path);
-    let refused = |words: &str, parts: &[&str]| {
-        let said = pickfs(&typed(words));
-        assert_eq!(said.code, Some(1), "{said:?}");
-        for part in parts {
-            assert!(said.err.contains(part), "`{part}` is not in {}", said.err);
-        }
-    };
-    refused(
-        &format!("compare {journal} --with claims --article 7"),
-        &["article `7` not known", "000, 001, 002, 003, 004"],
-    );
-    for (words, parts) in [
-        ("speed", ["objective `speed` is none of journal,", "ends in no statistic"]),
-        ("-2*append.p50", ["weight `-2`", "no number above 0"]),
-        ("ingest --need durability=much", ["condition `durability=much`", ""]),
-        ("ingest --need reflinks", ["condition `reflinks`", "reflink,"]),
-    ] {
-        refused(&format!("choose {journal} --for {words}"), &parts);
-    }
-    assert_eq!(pickfs(&["choose", &journal]).code, Some(2));
+    assert!(objectives().iter().all(|one| list.out.contains(&one.name)), "{}", list.out);
 }
 
 fn known(workload: &str) -> Option<(BTreeSet<String>, BTreeSet<String>)> {

@@ -5,14 +5,14 @@
 //! PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test cli json_page
 //! ```
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use crate::pickfs::{folder, pickfs, stored};
 use pickfs_analysis::{
     articles, compare::RunComparison, objective, published::Beside, trust::Trust,
 };
 use pickfs_record::{Diagnosis, Event, Findings, Plan, RunRecord, TrialRecord};
-use pickfs_testkit::{FakeRun, fake_run};
+use pickfs_testkit::{FakeRun, docs, fake_run};
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
@@ -54,16 +54,7 @@ fn the_schema_is_that_of_the_programs_types() {
     if cfg!(not(feature = "features")) {
         return println!("SKIPPED(unit): the schema is that of the whole program");
     }
-    let path =
-        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/json-schema.json"));
-    let wanted = schema();
-    if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
-        fs::write(&path, wanted).unwrap();
-    } else {
-        let hint = "run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-cli --test cli json_page";
-        let found = fs::read_to_string(&path).unwrap();
-        assert!(found == wanted, "docs/json-schema.json is not that of the source; {hint}");
-    }
+    docs::keep("docs/json-schema.json", &schema(), "-p pickfs-cli --test cli json_page");
 }
 
 #[test]

@@ -39,6 +39,15 @@ pub fn pickfs<S: AsRef<OsStr>>(words: &[S]) -> Said {
     command(words).output().expect("pickfs starts").into()
 }
 
+/// Words as one types them inside a folder, the code they end with, and a part of what they say.
+pub fn assert_ends(folder: &Path, rows: &[(&str, i32, &str)]) {
+    for (words, code, part) in rows {
+        let said = Said::from(command(&typed(words)).current_dir(folder).output().unwrap());
+        assert_eq!(said.code, Some(*code), "{words}: {said:?}");
+        assert!(said.out.contains(part) || said.err.contains(part), "{words}: {part}: {said:?}");
+    }
+}
+
 /// Runs the program without any privilege where that can be had: root becomes nobody, who must be
 /// able to reach the program.
 pub fn unprivileged<S: AsRef<OsStr>>(words: &[S]) -> Said {

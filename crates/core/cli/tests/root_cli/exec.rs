@@ -230,8 +230,15 @@ fn a_job_file_of_a_stranger_reaches_nothing_outside_and_is_asked_about() {
 fn appends_of_java_and_ours_are_logged_by_the_same_grid() {
     only_if!(may_run(&["mkfs.ext4", "javac", "jq"]));
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../..");
-    let build = Command::new("peers/journaller/run").arg("build").current_dir(root).status();
-    assert!(build.unwrap().success());
+    let (_classes, classes) = folder();
+    let classes = format!("classes={}", classes.display());
+    let journaller = |words: &[&str]| {
+        let mut program = Command::new("env");
+        program.arg(&classes).arg("peers/journaller/run").args(words).current_dir(root);
+        program.status().unwrap().code()
+    };
+    assert_eq!(journaller(&["build"]), Some(0));
+    assert_eq!(journaller(&["pwrite", "--rat", "5"]), Some(2));
     let words = "exec --ram --size 512MiB --fs ext4 --blocks 1 --raw-probe 50ms";
     for (by, way, sync) in [
         ("java", "seek-write", "none"),
@@ -245,7 +252,8 @@ fn appends_of_java_and_ours_are_logged_by_the_same_grid() {
             "exec \"$PICKFS_FROM/peers/journaller/run\" {way} --sync {sync} --rate 500 --seconds 2 --warmup-s 1"
         );
         let mut program = crate::pickfs::command(&crate::pickfs::typed(words));
-        program.args(["--env", &format!("by={by}"), "--metric", "append=hlog:append.hlog"]);
+        program.args(["--env", &format!("by={by}"), "--env", &classes]);
+        program.args(["--metric", "append=hlog:append.hlog"]);
         program.args(["--out", out.to_str().unwrap(), "--", &script]).current_dir(root);
         let said = Said::from(program.output().unwrap());
         let trial = record(&only_run(&out)).trials[0].clone();

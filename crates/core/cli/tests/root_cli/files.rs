@@ -136,19 +136,6 @@ fn with_a_sync_each_all_calls_are_those_of_bonnie() {
 }
 
 #[test]
-fn without_a_sync_each_and_with_empty_files_too() {
-    only_if!(may_run(&["strace", "bonnie++"]));
-    // 4096 chunks of 256 bytes: the byte that changes goes round the chunk sixteen times.
-    let options = ["-s", "1:256:500:5", "-n", "1", "-f", "-z", "7"];
-    let params = json!({
-        "profile": "bonnie", "size": "1MiB", "chunk": 256, "seeks": 500, "files": 1024,
-        "char_size": 0, "seed": 7,
-    });
-    let (theirs, ours) = both(&options, params);
-    assert_equal(&theirs, &ours, PHASES_WITHOUT_CHARACTERS);
-}
-
-#[test]
 fn links_and_direct_writes_too() {
     only_if!(may_run(&["strace", "bonnie++"]));
     for (max, content) in [("1:-1", "hard-links"), ("1:-2", "symbolic-links")] {
@@ -167,17 +154,4 @@ fn links_and_direct_writes_too() {
     });
     let (theirs, ours) = both(&options, params);
     assert_equal(&theirs, &ours, 5);
-}
-
-#[test]
-#[ignore = "heavy: four million traced calls, some minutes"]
-fn one_by_one_too() {
-    only_if!(may_run(&["strace", "bonnie++"]));
-    let options = ["-s", "1:8k:20:2", "-n", "0", "-f1", "-z", "42"];
-    let params = json!({
-        "profile": "bonnie", "size": "1MiB", "seeks": 20, "seekers": 2, "files": 0,
-        "char_size": "1MiB", "seed": 42,
-    });
-    let (theirs, ours) = both(&options, params);
-    assert_equal(&theirs, &ours, 6);
 }

@@ -12,22 +12,23 @@ mod by_hand;
 mod of_runs;
 mod parts;
 
-use std::{fmt::Write, fs, path::PathBuf};
+use std::{fmt::Write, fs};
 
 use pickfs_analysis::{ALPHA, decide::blocks_needed, gates::GATES};
 use pickfs_candidate::{
     fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
 };
-use pickfs_lab::{expand::expand, length::Cost, plan_file::read_plan, plans::built_in, preflight};
+use pickfs_lab::{
+    expand::expand,
+    length::{Cost, cells_asked},
+    plan_file::read_plan,
+    plans::built_in,
+};
 use pickfs_record::{Durability, Plan};
 
-fn page_path(page: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs")).join(page)
-}
-
 fn page_text(page: &str) -> String {
-    fs::read_to_string(page_path(page)).expect("a page in docs/")
+    fs::read_to_string(parts::file(&format!("docs/{page}"))).expect("a page in docs/")
 }
 
 fn check_part(page: &str, part: &str, wanted: &str) {
@@ -91,10 +92,8 @@ fn the_blocks_that_an_answer_needs_are_listed() {
         "| candidates | one question | two questions | four questions |\n|---|---|---|---|\n",
     );
     for candidates in [2, 3, 4, 6, 8, 12, 16] {
-        // What answers have beside claims of articles.
-        let alpha = 0.95 * ALPHA;
         let needed =
-            [1, 2, 4].map(|questions| blocks_needed(alpha, candidates, questions).to_string());
+            [1, 2, 4].map(|questions| blocks_needed(ALPHA, candidates, questions).to_string());
         writeln!(table, "| {candidates} | {} |", needed.join(" | ")).expect("a line");
     }
     check_part("plans.md", "blocks needed", &table);
@@ -115,9 +114,7 @@ fn cost(name: &str) -> Cost {
     pickfs_engine_workloads::add();
     let plan = built_in(name).expect("a built-in plan");
     let plan = read_plan(plan.name, plan.text).expect("a good plan");
-    let workload = pickfs_workload::find(&plan.workload).expect("a workload");
-    let ceiling = |candidate: &_| preflight::ceiling(candidate, &plan.backing);
-    Cost::of(&plan, &expand(&plan, workload, ceiling).expect("cells").cells)
+    Cost::of(&plan, &cells_asked(&plan))
 }
 
 /// The command line, with sudo where it needs root.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use pickfs_analysis::{
-    articles::{Known, Source},
+    articles::{Article, Known, Source, answers, articles},
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
@@ -17,7 +17,8 @@ use pickfs_lab::{plan_file::read_plan, plans::built_in};
 use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
-    articles::claims_markdown,
+    articles::claims_document,
+    document::markdown::markdown,
     part::{PartError, part},
 };
 use pickfs_store::RunFile;
@@ -100,9 +101,7 @@ fn said(page: &str, name: &str, words: &str) -> String {
             Ok(part) => part,
         };
         for (stem, picture) in &part.pictures {
-            let path = format!("{IMAGES}/{stem}.svg");
-            let old = fs::read_to_string(file(&path)).unwrap_or_default();
-            keep(&path, &old, picture);
+            keep(&format!("{IMAGES}/{stem}.svg"), picture);
         }
         match words {
             "how sure" => format!("**How sure**\n\n{}", part.text),
@@ -143,7 +142,13 @@ fn claims(runs: &[Run]) -> String {
     let origins = origins.collect();
     let known = Known { workloads: &workloads, features: features.as_ref(), origins: &origins };
     let sources: Vec<_> = runs.iter().map(|(run, findings)| Source { run, findings }).collect();
-    claims_markdown(&sources, &known)
+    let all: Vec<&Article> = articles().iter().collect();
+    let answers = answers(articles(), &sources, &known);
+    let runs: Vec<&RunRecord> = runs.iter().map(|(run, _)| run).collect();
+    let mut document = claims_document(&all, &answers, &runs);
+    // The page has a heading of its own.
+    document.nodes.remove(0);
+    markdown(&document)
 }
 
 #[test]

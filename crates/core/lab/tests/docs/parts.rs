@@ -2,17 +2,10 @@
 
 use std::{
     fs,
-    path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
-const HINT: &str =
-    "not what the code says; run PICKFS_UPDATE_DOCS=1 cargo test -p pickfs-lab --test docs";
-
-/// A file of the repository by its path from the top.
-pub fn file(path: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../..")).join(path)
-}
+pub use pickfs_testkit::docs::file;
 
 /// The pages of docs/ and the README, by their paths.
 pub fn pages() -> Vec<String> {
@@ -34,28 +27,15 @@ pub fn pages() -> Vec<String> {
 
 /// Writes the parts of a page, or compares them: those for which there is a text.
 pub fn put(page: &str, text_of: &mut dyn FnMut(&str) -> Option<String>) {
-    // Tests of one program write the same page.
-    static WRITES: Mutex<()> = Mutex::new(());
-    let _one = WRITES.lock().unwrap_or_else(PoisonError::into_inner);
     // Tests run beside each other, and some write into one page.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let old = fs::read_to_string(file(page)).expect("a page");
-    let new = rewritten(page, &old, text_of);
-    keep(page, &old, &new);
+    keep(page, &rewritten(page, &old, text_of));
 }
 
-pub fn keep(path: &str, old: &str, new: &str) {
-    if old == new {
-        return;
-    }
-    if std::env::var_os("PICKFS_UPDATE_DOCS").is_some() {
-        fs::write(file(path), new).expect("write");
-        return;
-    }
-    let (line, (was, is)) =
-        (1..).zip(old.lines().zip(new.lines())).find(|(_, two)| two.0 != two.1).unwrap_or_default();
-    panic!("{path}, line {line}: {HINT}\n  there: {was}\n  code:  {is}");
+pub fn keep(path: &str, text: &str) {
+    pickfs_testkit::docs::keep(path, text, "-p pickfs-lab --test docs");
 }
 
 /// A part that begins in the middle of a line stays in it.

@@ -1,9 +1,9 @@
 use std::{fmt, str::FromStr};
 
-use pickfs_record::finding::Panel;
+use pickfs_record::{Metric, finding::Panel};
 use thiserror::Error;
 
-use super::{Look, Scene, latency_map, noise, percentiles, slide, strip, timeline};
+use super::{Look, Scene, latency_map, noise, percentiles, relative, slide, strip, timeline};
 use crate::{Subject, factors, stalls};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,24 +18,32 @@ pub enum ChartKind {
     Axis,
     Capacity,
     Noise,
+    WorstPerSecondLinear,
+    BestPerSecond,
+    Relative,
 }
 
 /// In the order of the kinds.
-const NAMES: [&str; 10] = [
-    "slide",
-    "trials",
-    "percentiles",
-    "latency-map",
-    "worst-per-second",
-    "slow-operations",
-    "factors",
-    "axis",
-    "capacity",
-    "noise",
+const NAMES: [(ChartKind, &str); 13] = [
+    (ChartKind::Slide, "slide"),
+    (ChartKind::Trials, "trials"),
+    (ChartKind::Percentiles, "percentiles"),
+    (ChartKind::LatencyMap, "latency-map"),
+    (ChartKind::WorstPerSecond, "worst-per-second"),
+    (ChartKind::SlowOperations, "slow-operations"),
+    (ChartKind::Factors, "factors"),
+    (ChartKind::Axis, "axis"),
+    (ChartKind::Capacity, "capacity"),
+    (ChartKind::Noise, "noise"),
+    (ChartKind::WorstPerSecondLinear, "worst-per-second-linear"),
+    (ChartKind::BestPerSecond, "best-per-second"),
+    (ChartKind::Relative, "relative"),
 ];
+/// The others are drawn where they are named.
+const OF_A_REPORT: usize = 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("chart `{name}` not known; use one of {}", NAMES.join(", "))]
+#[error("chart `{name}` not known; use one of {}", NAMES.map(|(_, name)| name).join(", "))]
 pub struct UnknownChart {
     pub name: String,
 }
@@ -52,24 +60,21 @@ pub struct Chart {
 }
 
 impl ChartKind {
-    pub const ALL: [ChartKind; 10] = [
-        ChartKind::Slide,
-        ChartKind::Trials,
-        ChartKind::Percentiles,
-        ChartKind::LatencyMap,
-        ChartKind::WorstPerSecond,
-        ChartKind::SlowOperations,
-        ChartKind::Factors,
-        ChartKind::Axis,
-        ChartKind::Capacity,
-        ChartKind::Noise,
-    ];
+    /// Those of a report.
+    pub fn all() -> impl Iterator<Item = ChartKind> {
+        NAMES.into_iter().take(OF_A_REPORT).map(|(kind, _)| kind)
+    }
 
     pub fn name(self) -> &'static str {
-        NAMES[self as usize]
+        NAMES[self as usize].1
     }
 
     pub fn draw(self, subject: &Subject, look: Look) -> Vec<Chart> {
+        self.draw_by(subject, look, None)
+    }
+
+    /// The levels of an axis perhaps by another metric than the first of the plan.
+    pub fn draw_by(self, subject: &Subject, look: Look, metric: Option<&Metric>) -> Vec<Chart> {
         let panels = |draw: &dyn Fn(&Panel) -> Option<Scene>| -> Vec<_> {
             let all = subject.findings.panels.iter().enumerate();
             all.filter_map(|(index, panel)| Some((Some(index), draw(panel)?))).collect()
@@ -79,9 +84,10 @@ impl ChartKind {
             ChartKind::Trials => return trials(subject, look),
             ChartKind::Percentiles => panels(&|p| percentiles::draw(subject, p, look)),
             ChartKind::LatencyMap => panels(&|p| latency_map::draw(subject, p, look)),
-            ChartKind::WorstPerSecond => {
-                panels(&|p| timeline::draw(subject, p, look, timeline::WORST))
-            }
+            ChartKind::WorstPerSecond
+            | ChartKind::WorstPerSecondLinear
+            | ChartKind::BestPerSecond => panels(&|p| timeline::draw(subject, p, look, self)),
+            ChartKind::Relative => panels(&|p| relative::draw(subject, p, look)),
             ChartKind::Capacity => panels(&|p| strip::capacity(subject, p, look, usize::MAX)),
             ChartKind::SlowOperations => slow_operations(subject, look),
             ChartKind::Factors => {
@@ -89,7 +95,8 @@ impl ChartKind {
                 all.filter_map(|found| Some((None, factors::draw(found, look)?))).collect()
             }
             ChartKind::Axis => {
-                strip::by_axis(subject, look).into_iter().map(|scene| (None, scene)).collect()
+                let scenes = strip::by_axis(subject, look, metric).into_iter();
+                scenes.map(|scene| (None, scene)).collect()
             }
             ChartKind::Noise => noise::draw(subject, look).map(|s| (None, s)).into_iter().collect(),
         };
@@ -141,7 +148,7 @@ fn stem(name: &str) -> String {
 }
 
 pub fn charts(subject: &Subject, look: Look) -> Vec<Chart> {
-    ChartKind::ALL.iter().flat_map(|kind| kind.draw(subject, look)).collect()
+    ChartKind::all().flat_map(|kind| kind.draw(subject, look)).collect()
 }
 
 impl fmt::Display for ChartKind {
@@ -154,10 +161,8 @@ impl FromStr for ChartKind {
     type Err = UnknownChart;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        ChartKind::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| UnknownChart { name: name.into() })
+        let found = NAMES.into_iter().find(|(_, known)| *known == name);
+        found.map(|(kind, _)| kind).ok_or_else(|| UnknownChart { name: name.into() })
     }
 }
 
@@ -167,7 +172,7 @@ mod tests {
 
     #[test]
     fn names_read_back_and_wrong_ones_list_the_right_ones() {
-        for kind in ChartKind::ALL {
+        for (kind, _) in NAMES {
             assert_eq!(kind.name().parse(), Ok(kind));
         }
         assert_eq!(stem("open append mid float, sync once"), "open-append-mid-float-sync-once");

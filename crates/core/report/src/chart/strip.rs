@@ -112,13 +112,8 @@ pub fn trials(
 }
 
 /// The levels of the axis with the most, or of preallocation, under each other: a picture for each combination of the
-/// other levels.
-pub fn by_axis(subject: &Subject, look: Look) -> Vec<Scene> {
-    by_axis_of(subject, look, None)
-}
-
-/// The same by another metric than the first of the plan.
-pub fn by_axis_of(subject: &Subject, look: Look, asked: Option<&Metric>) -> Vec<Scene> {
+/// other levels; by the metric that is asked for, or the first of the plan.
+pub fn by_axis(subject: &Subject, look: Look, asked: Option<&Metric>) -> Vec<Scene> {
     let axes = &subject.run.plan.axes;
     let axes =
         axes.iter().filter(|axis| axis.levels.len() > 1 && subject.axis() != Some(&*axis.name));

@@ -11,7 +11,7 @@ use pickfs_record::{
     record::Second,
 };
 
-use super::{Axis, Frame, Ink, Look, Rows, Scene, Spacing, Unit, causes, thin::thin};
+use super::{Axis, ChartKind, Frame, Ink, Look, Rows, Scene, Unit, causes, thin::thin};
 use crate::{
     Subject,
     subject::timed,
@@ -23,19 +23,10 @@ const POINTS_MAX: usize = 240;
 /// Shorter trials have too few seconds for a line.
 pub const SECONDS_MIN: usize = 10;
 
-/// Which operation of each second is drawn, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Course {
-    pub is_best: bool,
-    pub spacing: Spacing,
-}
-
-/// What a report shows.
-pub const WORST: Course = Course { is_best: false, spacing: Spacing::Log };
-
-pub fn draw(subject: &Subject, panel: &Panel, look: Look, course: Course) -> Option<Scene> {
+pub fn draw(subject: &Subject, panel: &Panel, look: Look, kind: ChartKind) -> Option<Scene> {
+    let is_best = kind == ChartKind::BestPerSecond;
     let metric = subject.headline(panel);
-    let of = |row: &Row| of_seconds(subject, &row.cell, &metric, course.is_best);
+    let of = |row: &Row| of_seconds(subject, &row.cell, &metric, is_best);
     let lines: Vec<_> = panel
         .rows
         .iter()
@@ -46,11 +37,11 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, course: Course) -> Opt
     all().next()?;
     let op = op_name(&metric.op);
     let rows = panel.rows.iter();
-    let rows = rows.filter(|_| !course.is_best);
+    let rows = rows.filter(|_| !is_best);
     let marks: Vec<_> =
         rows.flat_map(|row| causes::worst(subject, &row.cell, &metric.op, 1)).collect();
     let values = all().map(|p| p.1).chain(marks.iter().map(|m| m.value_ns));
-    let which = if course.is_best { "best" } else { "worst" };
+    let which = if is_best { "best" } else { "worst" };
     let frame = Frame {
         look,
         title: super::titled(
@@ -59,7 +50,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, course: Course) -> Opt
             panel,
             look,
         ),
-        hint: match course.is_best {
+        hint: match is_best {
             true => "Smallest over all trials of that second, service time.".into(),
             false => format!(
                 "Peaks at a fixed distance are periodic work. Largest over all trials of that second; \
@@ -68,8 +59,8 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, course: Course) -> Opt
             ),
         },
         x: Axis::span(Unit::Seconds, 0.0, all().map(|p| p.0).fold(1.0, f64::max)),
-        y: match course.spacing {
-            Spacing::Linear => Axis::linear(Unit::Nanoseconds, values),
+        y: match kind {
+            ChartKind::WorstPerSecondLinear => Axis::linear(Unit::Nanoseconds, values),
             _ => Axis::log(Unit::Nanoseconds, values),
         },
         x_title: "second of the trial (s)".into(),
@@ -82,7 +73,7 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, course: Course) -> Opt
         let slot = subject.slot(label);
         canvas.line(label, slot, slot.dash(), points);
         let largest = points.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
-        if let Some(at) = largest.filter(|_| !course.is_best) {
+        if let Some(at) = largest.filter(|_| !is_best) {
             let tip = format!("{label}: {} in second {}", duration_text(at.1), at.0);
             canvas.marker(label, slot, at, false, tip);
         }
@@ -98,10 +89,7 @@ pub fn worst_of_seconds(subject: &Subject, cell: &CellId, metric: &Metric) -> Ve
 
 fn of_seconds(subject: &Subject, cell: &CellId, metric: &Metric, is_best: bool) -> Vec<(f64, f64)> {
     let mut seconds: BTreeMap<u32, f64> = BTreeMap::new();
-    let points = subject.finished(cell).flat_map(|trial| match is_best {
-        true => best_points(trial, metric),
-        false => trial_points(trial, metric),
-    });
+    let points = subject.finished(cell).flat_map(|trial| trial_points(trial, metric, is_best));
     for (second, value) in points {
         let kept = seconds.entry(second as u32).or_insert(value);
         *kept = if is_best { kept.min(value) } else { kept.max(value) };
@@ -113,7 +101,7 @@ fn of_seconds(subject: &Subject, cell: &CellId, metric: &Metric, is_best: bool) 
 pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scene> {
     let trials: Vec<_> = subject
         .finished(&row.cell)
-        .map(|trial| (trial, trial_points(trial, metric)))
+        .map(|trial| (trial, trial_points(trial, metric, false)))
         .filter(|(_, points)| points.len() >= SECONDS_MIN)
         .collect();
     let values = || trials.iter().flat_map(|(_, points)| points).map(|p| p.1);
@@ -157,18 +145,13 @@ pub fn trial_lines(subject: &Subject, row: &Row, metric: &Metric) -> Option<Scen
     Some(canvas.scene)
 }
 
-fn trial_points(trial: &TrialRecord, metric: &Metric) -> Vec<(f64, f64)> {
+fn trial_points(trial: &TrialRecord, metric: &Metric, is_best: bool) -> Vec<(f64, f64)> {
     let seconds = timed(trial, metric).into_iter().flat_map(|op| &op.intervals);
-    let worst = |row: &Second| match metric.view {
+    let of = |row: &Second| match metric.view {
+        _ if is_best => row.service_min_ns,
         View::Response | View::RawResponse if row.response_max_ns > 0 => row.response_max_ns,
         _ => row.service_max_ns,
     };
     let seconds = seconds.filter(|row| row.count > 0);
-    seconds.map(|row| (f64::from(row.second), worst(row) as f64)).collect()
-}
-
-fn best_points(trial: &TrialRecord, metric: &Metric) -> Vec<(f64, f64)> {
-    let seconds = timed(trial, metric).into_iter().flat_map(|op| &op.intervals);
-    let seconds = seconds.filter(|row| row.count > 0);
-    seconds.map(|row| (f64::from(row.second), row.service_min_ns as f64)).collect()
+    seconds.map(|row| (f64::from(row.second), of(row) as f64)).collect()
 }

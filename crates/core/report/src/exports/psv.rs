@@ -3,7 +3,7 @@
 //! them. What we do not measure stays empty: the expression, and what iostat counts as written.
 
 use pickfs_analysis::{
-    published::{self, facts::Fact, rates::INFLATED},
+    published::{self, facts::Fact, nano::COLUMNS, rates::INFLATED},
     summary::median,
     wording::unique,
 };
@@ -15,21 +15,6 @@ use pickfs_record::{
 };
 
 use crate::Subject;
-
-pub const COLUMNS: [&str; 12] = [
-    "numproc",
-    "threadnr",
-    "os",
-    "testtype",
-    "test",
-    "qexpression",
-    "accuracy",
-    "throughput",
-    "unit",
-    "iostat_read_throughput",
-    "iostat_write_throughput",
-    "iostat_readwrite_throughput",
-];
 
 const DEVICE_READ: &str = "device_read_bytes";
 

@@ -30,7 +30,7 @@ pub(crate) fn section(subject: &Subject) -> Node {
                 zoom, in all of them.";
     // Slow operations stand with their ledgers, and the slide is the top of the page.
     let elsewhere = [ChartKind::SlowOperations, ChartKind::Slide];
-    let kinds = ChartKind::ALL.into_iter().filter(|kind| !elsewhere.contains(kind));
+    let kinds = ChartKind::all().filter(|kind| !elsewhere.contains(kind));
     let drawn: Vec<_> = kinds.flat_map(|kind| kind.draw(subject, Look::PAGE)).collect();
     let is_first = |chart: &Chart| matches!(chart.kind, ChartKind::Factors | ChartKind::Axis);
     let charts = |of: &dyn Fn(&Chart) -> bool| {

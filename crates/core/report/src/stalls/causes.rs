@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::stalls::{StallTable, WorstOperation};
-use pickfs_record::{quantity::duration_text, stall::OpenOperation};
+use pickfs_record::quantity::duration_text;
 
 use crate::{chart::Slot, wording::percent};
 
@@ -58,28 +58,26 @@ impl Causes {
     }
 }
 
-/// The cause that most of an operation's time went into, and `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock`.
+/// The cause that most of an operation's time went into, and `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock,
+/// by reader`.
 pub fn told<'w>(worst: &'w WorstOperation, causes: &Causes) -> Option<(&'w str, String)> {
-    let (cause, part_ns) = leading(&worst.operation)?;
+    let (cause, who, part_ns) = worst.operation.leading()?;
     let length_ns = worst.operation.length_ns();
     let share = percent(part_ns as f64 / length_ns.max(1) as f64);
     let (length, at_s) = (duration_text(length_ns as f64), worst.at_ns as f64 / 1e9);
+    let trial = match worst.trial {
+        0 => String::new(),
+        trial => format!(" of trial {trial}"),
+    };
+    let by = if who.is_empty() { String::new() } else { format!(", by {who}") };
     let title = causes.title(cause);
-    Some((cause, format!("{length} at {at_s:.3} s of trial {}: {share} % {title}", worst.trial)))
-}
-
-fn leading(operation: &OpenOperation) -> Option<(&str, u64)> {
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for part in &operation.parts {
-        *sums.entry(&part.cause).or_default() += part.length_ns;
-    }
-    sums.into_iter().max_by_key(|(_, length_ns)| *length_ns)
+    Some((cause, format!("{length} at {at_s:.3} s{trial}: {share} % {title}{by}")))
 }
 
 #[cfg(test)]
 mod tests {
     use pickfs_analysis::stalls::{CauseLine, OpTable};
-    use pickfs_record::stall::{CauseRow, CauseWords, OperationPart};
+    use pickfs_record::stall::{CauseRow, CauseWords};
 
     use super::*;
 
@@ -112,18 +110,5 @@ mod tests {
         let legend = causes.legend(["i", "b", "h"].into_iter());
         let names: Vec<_> = legend.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["title of b", OTHERS]);
-    }
-
-    #[test]
-    fn parts_of_one_cause_are_added_before_one_leads() {
-        let part = |cause: &str, length_ns| OperationPart {
-            cause: cause.into(),
-            length_ns,
-            ..OperationPart::default()
-        };
-        let parts = vec![part("a", 4), part("b", 5), part("a", 3)];
-        let operation = OpenOperation { parts, ..OpenOperation::default() };
-        assert_eq!(leading(&operation), Some(("a", 7)));
-        assert_eq!(leading(&OpenOperation::default()), None);
     }
 }

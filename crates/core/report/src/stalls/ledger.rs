@@ -7,7 +7,11 @@ use pickfs_record::{
     stall::{CauseRow, OperationPart, PartKind, StallRecord},
 };
 
-use super::{bars, causes::Causes, words};
+use super::{
+    bars,
+    causes::{Causes, told},
+    words,
+};
 use crate::{
     Subject,
     chart::{Chart, ChartKind, Look},
@@ -106,7 +110,7 @@ fn of_cell<'c>(
             });
             nodes.push(pair([chart.into_iter().collect(), ledger(table, op, causes, false)]));
         } else {
-            let text = format!("{}: {}.", words::about(table, op), words::shares(op));
+            let text = format!("{}: {}.", words::about(table, op), words::shares(op, false));
             nodes.push(Node::Paragraph(text.into()));
         }
     }
@@ -279,26 +283,8 @@ fn operation(
         nodes.push(Node::Paragraph("Meanwhile, on the whole machine:".into()));
         nodes.push(list(meanwhile));
     }
-    Node::Fold(Fold { is_open, ..Fold::closed(title(worst, causes), nodes) })
-}
-
-/// `43.5 ms at 0.512 s of trial 7: 91 % another holds the lock, by reader`.
-fn title(worst: &WorstOperation, causes: &Causes) -> String {
-    let operation = &worst.operation;
-    let length_ns = operation.length_ns();
-    let (cause, who, part_ns) = operation.leading().unwrap_or(("", "", 0));
-    let by = if who.is_empty() { String::new() } else { format!(", by {who}") };
-    let trial = match worst.trial {
-        0 => String::new(),
-        trial => format!(" of trial {trial}"),
-    };
-    format!(
-        "{} at {:.3} s{trial}: {} % {}{by}",
-        duration_text(length_ns as f64),
-        worst.at_ns as f64 / 1e9,
-        percent(part_ns as f64 / length_ns.max(1) as f64),
-        causes.title(cause)
-    )
+    let title = told(worst, causes).map_or_else(String::new, |(_, title)| title);
+    Node::Fold(Fold { is_open, ..Fold::closed(title, nodes) })
 }
 
 /// The length of the last part that has a row, when the longest ones have.

@@ -3,7 +3,6 @@
 
 pub mod bars;
 pub mod causes;
-pub mod csv;
 pub(crate) mod ledger;
 pub mod timeline;
 pub mod words;

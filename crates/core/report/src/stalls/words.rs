@@ -31,14 +31,16 @@ pub fn about(table: &StallTable, op: &OpTable) -> String {
     )
 }
 
-pub fn shares(op: &OpTable) -> String {
+/// The causes that matter, each perhaps with who held it longest.
+pub fn shares(op: &OpTable, has_holders: bool) -> String {
     let named = op.causes.iter().filter(|line| line.share >= NAMED);
-    let texts: Vec<_> =
-        named.map(|line| format!("{} % {}", percent(line.share), line.words.title)).collect();
-    match texts.is_empty() {
-        true => "many small causes".into(),
-        false => texts.join(", "),
-    }
+    let texts = named.map(|line| {
+        let by = line.by.first().map_or("", |row| row.who.as_str());
+        let by = if by.is_empty() || !has_holders { "" } else { &format!(" (by {by})") };
+        format!("{} % {}{by}", percent(line.share), line.words.title)
+    });
+    let texts: Vec<_> = texts.collect();
+    if texts.is_empty() { "many small causes".into() } else { texts.join(", ") }
 }
 
 pub fn is_many(op: &OpTable) -> bool {
@@ -58,7 +60,7 @@ pub fn headlines(subject: &Subject) -> Vec<String> {
         subject.stalls.iter().filter_map(|table| Some((table, chosen(table)?))).collect();
     found.sort_by_key(|(_, op)| std::cmp::Reverse(op.sums.total_ns));
     let sentence = |(table, op): &(&StallTable, OpTable)| {
-        format!("{}, {}", table.subject, sentence(table, op))
+        format!("{}, {}: {}.", table.subject, about(table, op), shares(op, false))
     };
     found.iter().take(SENTENCES).map(sentence).collect()
 }
@@ -68,33 +70,11 @@ pub(crate) fn in_full(subject: &Subject) -> Option<Vec<String>> {
     let of = |table: &StallTable| {
         let subject = table.subject.clone();
         let ops = table.ops.iter();
-        ops.map(move |op| format!("{subject}, {}: {}.", about(table, op), held(op)))
+        ops.map(move |op| format!("{subject}, {}: {}.", about(table, op), shares(op, true)))
             .collect::<Vec<_>>()
     };
     let all: Vec<String> = subject.stalls.iter().flat_map(of).collect();
     (!all.is_empty()).then_some(all)
-}
-
-/// The causes that matter, each with who held it longest.
-fn held(op: &OpTable) -> String {
-    let named = op.causes.iter().filter(|line| line.share >= NAMED);
-    let told = named.map(|line| {
-        let by = line.by.first().map_or("", |row| row.who.as_str());
-        let by = if by.is_empty() { String::new() } else { format!(" (by {by})") };
-        format!("{} % {}{by}", percent(line.share), line.words.title)
-    });
-    let told: Vec<_> = told.collect();
-    if told.is_empty() { "many small causes".into() } else { told.join(", ") }
-}
-
-fn sentence(table: &StallTable, op: &OpTable) -> String {
-    format!(
-        "{}: {} operations above {}: {}.",
-        op_name(&op.op),
-        grouped(op.sums.operations as i64),
-        duration_text(table.above_ns as f64),
-        shares(op)
-    )
 }
 
 pub fn tier(table: &StallTable) -> Option<String> {

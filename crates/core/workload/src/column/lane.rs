@@ -42,6 +42,8 @@ pub(super) struct Counted {
     pub(super) is_whole: bool,
 }
 
+pub(super) const IN_MEMORY: &str = "files of this mount are in memory and can never be cold";
+
 /// One operation for each input. What a call gives is dropped within its operation.
 pub(super) fn operations<I, T>(
     bench: &mut PhaseBench,
@@ -114,6 +116,11 @@ impl Lane {
     ) -> Result<(), Fault> {
         let spec = self.spec(phase);
         self.runner.run(&spec, work)
+    }
+
+    pub(super) fn skip(&mut self, phase: &str, reason: &str) -> Result<(), Fault> {
+        let spec = self.spec(phase);
+        self.runner.skip(&spec, reason)
     }
 
     /// Notes the limits of write-back too.
@@ -204,8 +211,7 @@ impl Lane {
     ) -> Result<(), Fault> {
         let spec = self.spec(phase);
         if spec.record.heat == Some(Heat::Cold) && self.machine.is_in_memory {
-            let reason = "files of this mount are in memory and can never be cold";
-            return self.runner.skip(&spec, reason);
+            return self.runner.skip(&spec, IN_MEMORY);
         }
         let resident = resident(files)?;
         let before = OwnReads::now();

@@ -11,7 +11,7 @@
 //!
 //! Where the rows of a symbol stand is what its parted attribute says; a database keeps that with the column, here it
 //! is read before. Each pair of date and symbol comes once in a row, from files that were cold when it began. A lane
-//! alone does both after each other, and has no row of the mix.
+//! alone does both after each other, and has no row of the mix; in memory nothing is cold, and nobody has one.
 
 use std::{
     fs,
@@ -24,11 +24,12 @@ use super::{
     check::compare,
     files::{Files, Of},
     get::get,
-    lane::{Counted, Lane, keeping, operations},
+    lane::{Counted, IN_MEMORY, Lane, keeping, operations},
     layout::{Attribute, Layout, wrong},
     list::Windows,
     random::{Blocks, Place, ReadBy},
     shuffle::Shuffle,
+    sizes::Sizes,
     sync::sync,
 };
 use crate::{fault::Fault, phase::Done};
@@ -50,25 +51,48 @@ pub(super) fn run(lane: &mut Lane) -> Result<(), Fault> {
     cold(lane)?;
     match &queries {
         Some(queries) => queries.run(lane, QUERY)?,
-        None => lane.runner.stand_by()?,
+        None => lane.runner.stand_by(QUERY)?,
     }
     match &mut day {
         Some(day) => day.append(lane, APPEND, |batch| batch < BATCHES_ALONE)?,
-        None => lane.runner.stand_by()?,
+        None => lane.runner.stand_by(APPEND)?,
     }
     if lanes > 1 {
         cold(lane)?;
         let gate = lane.runner.gate();
         match (&mut day, &queries) {
+            (Some(_), _) if lane.machine.is_in_memory => lane.skip(APPEND_BESIDE, IN_MEMORY)?,
             (Some(day), _) => {
                 day.append(lane, APPEND_BESIDE, |batch| batch == 0 || !gate.others_wait())?;
             }
             (None, Some(queries)) => queries.run(lane, QUERY_BESIDE)?,
             (None, None) => {}
         }
+        flag_ended_day(lane);
+        lane.runner.together()?;
     }
     lane.checked += day.map_or(Ok(0), |day| day.check())?;
     Ok(())
+}
+
+/// On the row of each lane: what is beside nothing from then on counts for neither.
+fn flag_ended_day(lane: &mut Lane) {
+    let (last, elements) = (batches_max(&lane.sizes), lane.sizes.tiny);
+    let day = Files::new(&lane_folder(lane, 0)).at(DAY[1]);
+    if fs::metadata(day).is_ok_and(|day| day.len() >= 8 * elements * last) {
+        let text = format!("after {last} batches there was no room for more of the day");
+        lane.runner.flag_last("day-ended", text);
+    }
+}
+
+/// What the sort needed for a second copy of a column is free again.
+fn batches_max(sizes: &Sizes) -> u64 {
+    (sizes.rows() / (2 * sizes.tiny)).max(2 * BATCHES_ALONE)
+}
+
+fn lane_folder(lane: &Lane, number: u32) -> PathBuf {
+    let mount = lane.runner.directory().parent().unwrap_or(Path::new("/"));
+    mount.join(format!("lane-{}", number + 1))
 }
 
 fn cold(lane: &mut Lane) -> Result<(), Fault> {
@@ -85,11 +109,9 @@ struct Queries {
 impl Queries {
     fn new(lane: &Lane) -> Result<Queries, Fault> {
         let (own, lanes) = (lane.runner.lane(), lane.runner.lanes());
-        let mount = lane.runner.directory().parent().unwrap_or(Path::new("/"));
         let (mut dates, mut pairs) = (Vec::new(), Vec::new());
         for date in 0..DATES.min(lanes) {
-            let folder = mount.join(format!("lane-{}", (own + date) % lanes + 1));
-            let table = lane.table_in(&Files::new(&folder));
+            let table = lane.table_in(&Files::new(&lane_folder(lane, (own + date) % lanes)));
             let parts = table.parts()?;
             pairs.extend(parts.windows(2).map(|part| Place {
                 file: date,
@@ -134,7 +156,6 @@ struct Day {
     windows: Windows,
     elements: u64,
     batches: u64,
-    batches_max: u64,
 }
 
 impl Day {
@@ -143,9 +164,7 @@ impl Day {
         let folder = lane.files.at("kdbdb/day");
         fs::create_dir(&folder).map_err(Fault::io("create", &folder))?;
         let (windows, elements) = (lane.data.windows(Of::TinyAppends), lane.sizes.tiny);
-        // What the sort needed for a second copy of a column is free again.
-        let batches_max = (lane.sizes.rows() / (2 * elements)).max(2 * BATCHES_ALONE);
-        Ok(Day { columns, windows, elements, batches: 0, batches_max })
+        Ok(Day { columns, windows, elements, batches: 0 })
     }
 
     fn append(
@@ -156,7 +175,7 @@ impl Day {
     ) -> Result<(), Fault> {
         let (begun, elements) = (self.batches, self.elements);
         let chunk = lane.settings.set.chunk_bytes;
-        let (columns, windows, last) = (&self.columns, &self.windows, self.batches_max);
+        let (columns, windows, last) = (&self.columns, &self.windows, batches_max(&lane.sizes));
         let paths = [columns[0].as_path(), columns[1].as_path()];
         let batches = &mut self.batches;
         lane.row(phase, |bench| {
@@ -172,12 +191,7 @@ impl Day {
             })?;
             let appended = *batches - begun;
             Ok(Done { work: appended as f64, real_bytes: 16 * elements * appended })
-        })?;
-        if self.batches == last {
-            let text = format!("after {last} batches there was no room for more of the day");
-            lane.runner.flag_last("day-ended", text);
-        }
-        Ok(())
+        })
     }
 
     fn check(&self) -> Result<u64, Fault> {

@@ -38,7 +38,8 @@ pub(super) fn runs(output: &str, probe: &str) -> Result<Vec<Run>, String> {
             probes.push(name);
             continue;
         }
-        let (quantiles, worst_ns) = times(numbers).map_err(|why| format!("`{line}`: {why}"))?;
+        let (quantiles, worst_ns) =
+            times(numbers).map_err(|why| format!("the row of `{probe}`: {why}"))?;
         runs.push(Run { count, is_from_due, quantiles, worst_ns });
         if runs.len() > RUNS_MAX {
             return Err(format!("more than {RUNS_MAX} runs of `{probe}`"));
@@ -49,7 +50,7 @@ pub(super) fn runs(output: &str, probe: &str) -> Result<Vec<Run>, String> {
     probes.truncate(8);
     match (runs.is_empty(), probes.is_empty()) {
         (false, _) => Ok(runs),
-        (true, true) => Err("no table of JLBH".into()),
+        (true, true) => Err("no table of JLBH on standard output".into()),
         (true, false) => {
             Err(format!("no probe `{probe}` in the table of JLBH; it has {}", probes.join(", ")))
         }
@@ -66,13 +67,10 @@ fn row(line: &str) -> Option<(&str, u64, &str)> {
 
 fn times(row: &str) -> Result<(Vec<(f64, u64)>, u64), String> {
     let (names, numbers) = row.split_once(" was ").ok_or("no numbers behind `was`")?;
-    let words = |text: &'static str, of: &str| -> Vec<String> {
-        of.split([' ', '/', '-'])
-            .filter(|word| !word.is_empty() && *word != text)
-            .map(str::to_owned)
-            .collect()
+    let words = |of: &str| -> Vec<String> {
+        of.split([' ', '/', '-']).filter(|word| !word.is_empty()).map(str::to_owned).collect()
     };
-    let (names, numbers) = (words("", names), words("", numbers));
+    let (names, numbers) = (words(names), words(numbers));
     if names.len() != numbers.len() || names.last().is_none_or(|name| name != "worst") {
         return Err(format!("{} names and {} numbers", names.len(), numbers.len()));
     }
@@ -181,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_is_no_table_is_told() {
-        assert_eq!(runs("hello", END_TO_END), Err("no table of JLBH".into()));
+        assert_eq!(runs("hello", END_TO_END), Err("no table of JLBH on standard output".into()));
         let error = runs(&both(), "reply").unwrap_err();
         assert!(error.ends_with("it has End to End, OS Jitter, append"), "{error}");
         let comma = runs(&both().replace("0.460", "0,460"), END_TO_END).unwrap_err();

@@ -108,9 +108,9 @@ impl MetricAsk {
             _ if name.is_empty() => Err(format!("metric `{text}` has no name")),
             (Err(why), _) => Err(format!("metric {name}: {why}")),
             (_, Err(why)) => Err(format!("metric {name}: {why}")),
-            (_, Ok(judge)) if !judge.is_time() => Err(format!(
-                "metric {name}: times are judged by mean or a quantile like p99, not by {judge}"
-            )),
+            (Ok(source), Ok(judge)) if !source.carries(judge) => {
+                Err(format!("metric {name}: {}, not by {judge}", source.judged_by()))
+            }
             (Ok(source), Ok(judge)) => {
                 Ok(MetricAsk { name: name.into(), judge, from: From::Times(source) })
             }
@@ -217,12 +217,18 @@ mod tests {
         let judged = |text: &str| (ask(text).source().is_some(), ask(text).judge);
         assert_eq!(judged("a=hlog:b.hlog#x"), (true, Statistic::Quantile(0.5)));
         assert_eq!(judged("a=hlog:b.hlog#x:p99.9"), (true, Statistic::Quantile(0.999)));
-        assert_eq!(judged("a=jlbh:mean"), (true, Statistic::Mean));
+        assert_eq!(judged("a=hlog:b:mean"), (true, Statistic::Mean));
         assert_eq!(judged("a=/hlog:(b)/:lower"), (false, Statistic::Figure(Better::Lower)));
         let wrong = |text: &str| text.parse::<MetricAsk>().unwrap_err();
         assert!(wrong("a=hlog:b:p98.7").starts_with("metric a: p98.7 is not kept"));
         assert!(wrong("=hlog:b").contains("has no name"));
-        assert!(wrong("a=hlog:b:higher").starts_with("metric a: "), "{}", wrong("a=hlog:b:higher"));
+        for (text, not) in [("a=hlog:b:higher", "higher"), ("a=hlog:b:max", "max")] {
+            let said = wrong(text);
+            assert!(said.starts_with("metric a: a log is judged by"), "{said}");
+            assert!(said.ends_with(not), "{said}");
+        }
+        let mean = "metric a: a table of JLBH is judged by a quantile like p99, not by mean";
+        assert_eq!(wrong("a=jlbh:mean"), mean);
     }
 
     proptest! {

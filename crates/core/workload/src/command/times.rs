@@ -1,19 +1,30 @@
 //! Times that a program kept of its own operations: an interval log in its directory, or a table that it printed. The
 //! file is of somebody with other rights than ours, perhaps: nothing outside of the directory is read.
 
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    os::unix::fs::FileExt,
+    path::Path,
+};
 
 use pickfs_record::{
     interval_log::{Tags, op_of_log},
+    plan::Statistic,
     record::OpRecord,
 };
-use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags, openat2},
+    io::Errno,
+};
 
 use super::{jlbh, place::Place, run::Ran};
 use crate::fault::Fault;
 
 /// A second of 10,000 operations takes about a kilobyte.
 const LOG_BYTES_MAX: u64 = 64 << 20;
+/// Of a log that goes on: an interval with its time of day, at least.
+const COMPARED_BYTES: usize = 4 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
@@ -53,6 +64,27 @@ impl Source {
         };
         Some(Ok(Source::Log { file: file.into(), tags, unit_ns }))
     }
+
+    pub(super) fn carries(&self, judge: Statistic) -> bool {
+        match self {
+            Source::Log { .. } => judge.is_time() && judge.is_ranked(),
+            Source::Table { .. } => matches!(judge, Statistic::Quantile(_)),
+        }
+    }
+
+    pub(super) fn judged_by(&self) -> &'static str {
+        match self {
+            Source::Log { .. } => "a log is judged by mean, sd, min, worst or a quantile like p99",
+            Source::Table { .. } => "a table of JLBH is judged by a quantile like p99",
+        }
+    }
+}
+
+/// How far a log was read after the run before, and the end of that: a program may go on in it.
+#[derive(Debug, Default)]
+struct Seen {
+    bytes: u64,
+    end: Vec<u8>,
 }
 
 /// What the runs of a trial told by one source.
@@ -60,16 +92,15 @@ impl Source {
 pub(super) struct Kept {
     op: String,
     source: Source,
-    /// The log as it stood after the run before: a program may go on in it.
-    before: String,
+    seen: Seen,
     records: Vec<OpRecord>,
     runs: Vec<jlbh::Run>,
 }
 
 impl Kept {
     pub(super) fn new(op: &str, source: Source) -> Kept {
-        let (before, records, runs) = Default::default();
-        Kept { op: op.into(), source, before, records, runs }
+        let (seen, records, runs) = Default::default();
+        Kept { op: op.into(), source, seen, records, runs }
     }
 
     /// After a run; one of the warm-up is only passed over.
@@ -77,21 +108,22 @@ impl Kept {
         let failed = |why: String| Fault::Failed { reason: format!("metric {}: {why}", self.op) };
         match &self.source {
             Source::Table { probe } => {
-                let runs = jlbh::runs(&ran.output.text(), probe).map_err(failed)?;
+                let runs = jlbh::runs(&ran.output.text(), probe).map_err(|why| {
+                    let said = super::end_of(&[&ran.output, &ran.errors]);
+                    failed(format!("{why}; it said: {said}"))
+                })?;
                 self.runs.extend(runs.into_iter().filter(|_| counts));
             }
             Source::Log { file, tags, unit_ns } => {
                 let told = |why: String| failed(format!("{file}: {why}"));
-                let text = text_of(&place.directory, file).map_err(told)?;
-                let new = text.strip_prefix(self.before.as_str()).unwrap_or(&text);
+                let new = text_of(&place.directory, file, &mut self.seen).map_err(told)?;
                 if new.trim().is_empty() {
                     return Err(told("this run wrote nothing to it".into()));
                 }
                 if counts {
-                    let record = op_of_log(&self.op, new, tags, *unit_ns).map_err(told)?;
+                    let record = op_of_log(&self.op, &new, tags, *unit_ns).map_err(told)?;
                     self.records.push(record);
                 }
-                self.before = text;
             }
         }
         Ok(())
@@ -106,26 +138,40 @@ impl Kept {
     }
 }
 
-fn text_of(directory: &Path, file: &str) -> Result<String, String> {
+const DID_NOT_WRITE: &str = "the command did not write it in its working directory, $PICKFS_DIR";
+
+/// What is new in a log; all of it where it was written anew.
+fn text_of(directory: &Path, file: &str, seen: &mut Seen) -> Result<String, String> {
     let unread = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => "the command did not write it".into(),
+        std::io::ErrorKind::NotFound => DID_NOT_WRITE.into(),
         _ => format!("cannot be read: {error}"),
     };
     let directory = File::open(directory).map_err(unread)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    let file = openat2(directory, file, flags, Mode::empty(), beneath)
-        .map_err(|error| unread(error.into()))?;
-    let file = File::from(file);
+    let file =
+        openat2(directory, file, flags, Mode::empty(), beneath).map_err(|error| match error {
+            Errno::PERM | Errno::NOSYS => {
+                "openat2 is refused; let the container's seccomp profile allow it".into()
+            }
+            other => unread(other.into()),
+        })?;
+    let mut file = File::from(file);
     if !file.metadata().map_err(unread)?.is_file() {
         return Err("is a folder, a device or a pipe; it must be a file".into());
     }
+    let (mut end, at) = (vec![0; seen.end.len()], seen.bytes - seen.end.len() as u64);
+    let goes_on = file.read_exact_at(&mut end, at).is_ok();
+    let from = if goes_on && end == seen.end { seen.bytes } else { 0 };
+    file.seek(SeekFrom::Start(from)).map_err(unread)?;
     let mut text = String::new();
     file.take(LOG_BYTES_MAX + 1).read_to_string(&mut text).map_err(unread)?;
-    match text.len() as u64 <= LOG_BYTES_MAX {
-        true => Ok(text),
-        false => Err("has more than 64 MiB; log longer intervals".into()),
+    if text.len() as u64 > LOG_BYTES_MAX {
+        return Err("has more than 64 MiB; log longer intervals".into());
     }
+    let end = &text.as_bytes()[text.len().saturating_sub(COMPARED_BYTES)..];
+    *seen = Seen { bytes: from + text.len() as u64, end: end.to_vec() };
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -169,12 +215,28 @@ mod tests {
             0,
         )
         .unwrap();
-        let said = |file: &str| text_of(&inside, file);
+        let said = |file: &str| text_of(&inside, file, &mut Seen::default());
         assert_eq!(said("log").unwrap(), "text");
         for outside in ["link", "../secret", "none", "pipe", "."] {
             assert!(said(outside).is_err(), "{outside}");
         }
-        assert_eq!(said("none").unwrap_err(), "the command did not write it");
+        assert_eq!(said("none").unwrap_err(), DID_NOT_WRITE);
         assert!(said("pipe").unwrap_err().contains("must be a file"));
+    }
+
+    #[test]
+    fn a_log_that_goes_on_is_read_on_and_one_written_anew_is_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut seen = Seen::default();
+        let mut after = |text: &str| {
+            std::fs::write(folder.path().join("log"), text).unwrap();
+            text_of(folder.path(), "log", &mut seen).unwrap()
+        };
+        let long = "x".repeat(3 * COMPARED_BYTES);
+        assert_eq!(after(&long), long);
+        assert_eq!(after(&format!("{long}more\n")), "more\n");
+        assert_eq!(after("new"), "new");
+        assert_eq!(after("newer"), "er");
+        assert_eq!(after("else"), "else");
     }
 }

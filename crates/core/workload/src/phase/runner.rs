@@ -101,9 +101,15 @@ impl PhaseRunner {
     }
 
     /// Waits while others run a phase that this lane has no part in.
-    pub fn stand_by(&mut self) -> Result<(), Fault> {
+    pub fn stand_by(&mut self, phase: &str) -> Result<(), Fault> {
+        self.announce(phase)?;
         self.together()?;
         self.together()
+    }
+
+    fn announce(&mut self, phase: &str) -> Result<(), Fault> {
+        self.announced += 1;
+        self.lab().map_or(Ok(()), |lab| lab.phase_begins(phase, self.announced))
     }
 
     pub fn gate(&self) -> Gate {
@@ -194,10 +200,7 @@ impl PhaseRunner {
         spec: &PhaseSpec,
         work: impl FnOnce(&mut PhaseBench) -> Result<Done, Fault>,
     ) -> Result<Result<(), Fault>, Fault> {
-        self.announced += 1;
-        if let Some(lab) = self.lab() {
-            lab.phase_begins(&spec.record.phase, self.announced)?;
-        }
+        self.announce(&spec.record.phase)?;
         let mut bench = PhaseBench::new(
             spec.ops(),
             self.session.spec.spikes_max as usize,

@@ -109,6 +109,17 @@ fn a_segment_ends_with_its_period() {
 }
 
 #[test]
+fn no_time_ends_a_segment_that_its_size_alone_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let queue = Queue::create(dir.path(), small()).unwrap();
+    let mut appender = queue.appender().unwrap();
+    for sequence in 1..=3 {
+        let appended = appender.append_at(b"late", u64::MAX).unwrap();
+        assert_eq!((appended.sequence, appended.segment), (sequence, 1));
+    }
+}
+
+#[test]
 fn a_tailer_finds_any_number_and_any_time() {
     let dir = tempfile::tempdir().unwrap();
     let queue = Queue::create(dir.path(), Options { segment_bytes: 256 << 10, ..small() }).unwrap();

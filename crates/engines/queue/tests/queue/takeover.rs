@@ -86,6 +86,23 @@ fn a_tailer_takes_a_dead_claim_over_and_goes_on() {
 }
 
 #[test]
+fn a_tailer_that_waited_takes_a_dead_claim_over_at_its_first_look() {
+    let dir = tempfile::tempdir().unwrap();
+    let queue = Queue::create(dir.path(), small()).unwrap();
+    drop(queue.appender().unwrap());
+    let mut tailer = queue.tailer().unwrap();
+    for _ in 0..100 {
+        assert_eq!(tailer.poll().unwrap(), None);
+    }
+    let at = layout::data_start(64 << 10);
+    write_word(dir.path(), at, Slot::Claimed { payload_bytes: 8, holder: DEAD });
+    let control = File::options().write(true).open(dir.path().join("queue.control")).unwrap();
+    control.write_all_at(&1_u64.to_le_bytes(), layout::NEWS_OFFSET).unwrap();
+    assert_eq!(tailer.poll().unwrap(), None);
+    assert_eq!(read_word(dir.path(), at), Slot::Void { payload_bytes: 8 });
+}
+
+#[test]
 fn an_appender_that_opens_takes_a_dead_claim_over() {
     let dir = tempfile::tempdir().unwrap();
     let at = with_claim(dir.path(), 500, DEAD);

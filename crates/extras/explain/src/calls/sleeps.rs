@@ -158,7 +158,7 @@ impl Watching {
         }
         let now_ns = MonotonicClock.now_ns();
         for id in self.threads.ids() {
-            match self.eyes.follow(&[(id, id)]) {
+            match self.eyes.follow(&[(id, id)], None) {
                 Ok(()) => self.joiner.timeline.watch(id, now_ns),
                 // Of one that has ended meanwhile nothing is to be seen.
                 Err(_) if !ProcRoot::own().process(id).exists() => {}

@@ -71,7 +71,7 @@ impl SlowCalls {
 
     fn follow(&mut self) {
         let both: Vec<(u32, u32)> = self.elders.iter().map(|id| (*id, *id)).collect();
-        if let Err(reason) = self.eyes.follow_with(&both, Some(self.newer_than)) {
+        if let Err(reason) = self.eyes.follow(&both, Some(self.newer_than)) {
             self.eyes.miss(reason);
         }
         self.followed_ns = MonotonicClock.now_ns();
@@ -132,7 +132,7 @@ impl SlowCalls {
                 self.follow();
             }
             // A thread may be gone by now; its calls stay unexplained.
-            ProbeTier::Switches => drop(self.eyes.follow(&[(on_machine, event.thread)])),
+            ProbeTier::Switches => drop(self.eyes.follow(&[(on_machine, event.thread)], None)),
         }
         self.joiner.timeline.watch(on_machine, MonotonicClock.now_ns());
     }

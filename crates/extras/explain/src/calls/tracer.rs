@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     loss::{Told, ripe},
+    own_records::NO_SUCH_THREAD,
     recorder::{RecorderError, Station},
 };
 
@@ -201,9 +202,6 @@ impl CallTracer {
         self.held.clear();
     }
 }
-
-/// `ESRCH`.
-const NO_SUCH_THREAD: i32 = 3;
 
 /// `(id>=0&&id<=6)||id==8`: the calls that are traced.
 fn filter() -> String {

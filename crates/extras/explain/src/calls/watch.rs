@@ -11,7 +11,7 @@ use super::{
     tally::CallTally,
     tracer::{CallTracer, CallsRefused},
 };
-use crate::observer::{Watcher, goes_on, stand_back};
+use crate::observer::{LATE_NS, Watcher, goes_on, stand_back};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WatchOptions {
@@ -33,8 +33,6 @@ pub struct CallWatch {
 const LOOK_EACH: Duration = Duration::from_millis(10);
 /// A ring this full is emptied again at once.
 const HURRY_FILL: f64 = 0.1;
-/// An event of one processor may arrive this much later than a younger one of another.
-const LATE_NS: u64 = 10_000_000;
 
 impl CallWatch {
     /// Watches whatever the calling thread starts from now on, each from its execve(2) on, with all that it starts

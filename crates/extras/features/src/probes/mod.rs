@@ -1,5 +1,6 @@
 mod data;
 mod flush;
+mod keeps;
 mod largest;
 mod names;
 mod renames;
@@ -9,6 +10,8 @@ mod space;
 mod times;
 mod torn;
 mod unix;
+
+pub use keeps::KEEPS;
 
 use crate::probe::Probe;
 
@@ -21,6 +24,7 @@ pub const ALL: &[&[Probe]] = &[
     largest::PROBES,
     data::PROBES,
     flush::PROBES,
+    keeps::PROBES,
     torn::PROBES,
     times::PROBES,
     service::PROBES,

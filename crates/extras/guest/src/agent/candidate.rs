@@ -60,7 +60,7 @@ impl Candidate {
         drop.map_err(|error| format!("caches of the guest not dropped: {error}"))
     }
 
-    pub fn anew(&mut self) -> Result<(), String> {
+    fn anew(&mut self) -> Result<(), String> {
         self.unmount()?;
         self.take(&self.order.mount)
     }

@@ -9,7 +9,6 @@
 mod calibration;
 mod candidate;
 mod channel;
-mod check;
 mod lanes;
 mod system;
 
@@ -71,7 +70,6 @@ fn converse(channel: &Channel, mut orders: impl BufRead) -> Result<(), String> {
                 candidate?.cool()?;
                 channel.tell(&FromGuest::Cooled);
             }
-            ToGuest::Check { anew } => channel.tell(&check::check(candidate?, anew)?),
             ToGuest::Unmount => {
                 mounted.take().map_or(Ok(()), |candidate| candidate.unmount())?;
                 channel.tell(&FromGuest::Unmounted);

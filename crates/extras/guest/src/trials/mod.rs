@@ -1,7 +1,6 @@
 //! Trials in guests: the lab's engines, from choosing one to the record.
 
 pub mod boot;
-pub mod check;
 pub mod kernels;
 mod lane;
 mod stage;

@@ -8,6 +8,7 @@ use std::{
     fs::{self, File},
     hash::{BuildHasher, RandomState},
     io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +16,10 @@ use rusteron_media_driver::{
     AeronCError, AeronDriver, AeronDriverContext, EmbeddedMediaDriver,
     bindings::aeron_threading_mode_enum::AERON_THREADING_MODE_SHARED,
 };
-use rustix::fs::{FlockOperation, flock};
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::retry_on_intr,
+};
 
 use super::driver::{c_string, failed};
 
@@ -40,8 +44,7 @@ impl Embedded {
         let name = format!("{PREFIX}{}-{nonce:016x}", std::process::id());
         let (home, lock) =
             (Path::new(HOME).join(&name), Path::new(HOME).join(format!("{name}.lock")));
-        let locked = File::create(&lock)?;
-        flock(&locked, FlockOperation::NonBlockingLockExclusive)?;
+        let locked = locked(&lock)?;
         let dir = c_string(home.as_os_str().as_encoded_bytes())?;
         let guard = launch(&dir).map_err(failed)?;
         match guard.is_finished() {
@@ -80,6 +83,22 @@ fn launch(dir: &CString) -> Result<EmbeddedMediaDriver, AeronCError> {
     Ok(AeronDriver::launch_embedded_guard(context, false))
 }
 
+/// Who sweeps at this moment may hold it, and remove it.
+fn locked(path: &Path) -> io::Result<File> {
+    loop {
+        let lock = File::create(path)?;
+        retry_on_intr(|| flock(&lock, FlockOperation::LockExclusive))?;
+        if is_at(path, &lock) {
+            return Ok(lock);
+        }
+    }
+}
+
+fn is_at(path: &Path, file: &File) -> bool {
+    let number = |found: fs::Metadata| found.ino();
+    fs::metadata(path).map(number).ok() == file.metadata().map(number).ok()
+}
+
 /// Removes what killed processes have left: directories whose lock nobody holds.
 fn sweep(home: &Path) {
     let Ok(entries) = fs::read_dir(home) else { return };
@@ -89,9 +108,9 @@ fn sweep(home: &Path) {
         if !of.starts_with(PREFIX) {
             continue;
         }
-        let is_free = |lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok();
-        let is_left = File::open(entry.path()).is_ok_and(is_free);
-        if is_left {
+        let Ok(lock) = File::open(entry.path()) else { continue };
+        let is_free = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        if is_free && is_at(&entry.path(), &lock) {
             let _ = fs::remove_dir_all(home.join(of));
             let _ = fs::remove_file(entry.path());
         }
@@ -119,6 +138,19 @@ mod tests {
         let is_there = |name: &str| home.path().join(format!("{PREFIX}{name}")).exists();
         assert!(is_there("used") && !is_there("left"));
         assert!(home.path().join("another.lock").exists());
+    }
+
+    #[test]
+    fn a_lock_that_is_swept_meanwhile_is_made_anew() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("lock");
+        let swept = locked(&path).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| locked(&path).unwrap());
+            fs::remove_file(&path).unwrap();
+            drop(swept);
+            assert!(is_at(&path, &waiting.join().unwrap()));
+        });
     }
 
     #[test]

@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import net.openhft.affinity.Affinity;
 import net.openhft.chronicle.bytes.Bytes;
@@ -26,6 +27,7 @@ public final class Peer {
     private static final double[] QUANTILES = {50, 90, 99, 99.9, 99.99};
     private static final String[] NAMES = {"p50", "p90", "p99", "p999", "p9999"};
     private static final long LATE_NS = 1_000;
+    private static final Set<String> WORDS = Set.of("--rate", "--size", "--warmup-s", "--measure-s", "--log");
 
     /** The same as ours has in the comparison. */
     private static final int APPENDER_CPU = 0;
@@ -100,13 +102,13 @@ public final class Peer {
     }
 
     public static void main(String[] args) throws InterruptedException, FileNotFoundException {
-        if (args.length < 2) {
+        Map<String, String> words = new HashMap<>();
+        for (int at = 2; at + 1 < args.length; at += 2) {
+            words.put(args[at], args[at + 1]);
+        }
+        if (args.length < 2 || args.length % 2 != 0 || !WORDS.containsAll(words.keySet())) {
             System.err.println("use: run latency|throughput DIR [--rate R] [--size N] [--warmup-s S] [--measure-s S] [--log FILE]");
             System.exit(2);
-        }
-        Map<String, String> words = new HashMap<>();
-        for (int at = 2; at + 1 < args.length; at++) {
-            words.put(args[at], args[++at]);
         }
         Peer peer = new Peer(args[1], words);
         if (args[0].equals("throughput")) {

@@ -4,6 +4,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.HdrHistogram.HistogramLogWriter;
@@ -24,6 +25,7 @@ import quickfix.fix44.NewOrderSingle;
 /** A client that sends orders on a grid that never moves, and logs their round trips through an acceptor beside it. */
 final class Measure implements Application {
     private static final long LONGEST_NS = 60_000_000_000L;
+    private static final Set<String> WORDS = Set.of("--rate", "--warmup-s", "--measure-s", "--log");
 
     private final long everyNs;
     private final long warmupNs;
@@ -52,6 +54,9 @@ final class Measure implements Application {
         Map<String, String> asked = new HashMap<>();
         for (int at = 2; at + 1 < words.length; at += 2) {
             asked.put(words[at], words[at + 1]);
+        }
+        if (words.length % 2 != 0 || !WORDS.containsAll(asked.keySet())) {
+            Peer.usage();
         }
         Measure measure = new Measure(Double.parseDouble(asked.getOrDefault("--rate", "1000")),
                 Integer.parseInt(asked.getOrDefault("--warmup-s", "10")),
@@ -84,7 +89,10 @@ final class Measure implements Application {
                 Thread.onSpinWait();
             }
             sent.set(number, System.nanoTime());
-            Session.sendToTarget(order, session);
+            if (!Session.sendToTarget(order, session)) {
+                System.err.println("order " + number + " could not be sent: the session has ended");
+                System.exit(1);
+            }
         }
     }
 

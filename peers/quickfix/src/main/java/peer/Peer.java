@@ -60,14 +60,18 @@ public final class Peer implements Application {
             return;
         }
         if (words.length != 3) {
-            System.err.println("use: run check|serve PORT DIR, or run measure DIR [--rate R] [--warmup-s S] [--measure-s S] [--log FILE]");
-            System.exit(2);
+            usage();
         }
         if (words[0].equals("serve")) {
             serve(words[1], words[2]);
         } else {
             new Peer(false).check(words[1], words[2]);
         }
+    }
+
+    static void usage() {
+        System.err.println("use: run check|serve PORT DIR, or run measure DIR [--rate R] [--warmup-s S] [--measure-s S] [--log FILE]");
+        System.exit(2);
     }
 
     static SessionSettings settings(String kind, String us, String peer, String port, String directory) throws Exception {
