@@ -226,7 +226,7 @@ mod tests {
         assert!(named.design.primary[0].statistic.is_better_higher());
         assert!(named.design.blocks > plan.design.blocks, "two comparisons need more");
         let times = planned(&["--metric", "append=hlog:a.hlog#x:p99", "--", "java", "A"]);
-        assert_eq!(times.design.primary[0].to_string(), "append.p99");
+        assert_eq!(times.design.primary[0].to_string(), "append.p99 service");
     }
 
     #[test]
