@@ -104,7 +104,7 @@ fn said(page: &str, name: &str, words: &str) -> String {
             keep(&format!("{IMAGES}/{stem}.svg"), picture);
         }
         match words {
-            "how sure" => format!("**How sure**\n\n{}", part.text),
+            "how sure" => format!("**How sure**\n\n{}", part.text.trim_start()),
             _ => part.text,
         }
     })
