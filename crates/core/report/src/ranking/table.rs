@@ -124,9 +124,14 @@ impl Source<'_> {
         if is_rate {
             part(rate_head(panel).into(), 0, &|row| self.value(row, metric));
         }
-        for (index, number) in numbers(panel, metric, self.metrics).iter().enumerate() {
+        let numbers = numbers(panel, metric, self.metrics);
+        for (index, number) in numbers.iter().enumerate() {
             let priority = if index == 0 { 0 } else { 3 };
-            part(number_head(number), priority, &|row| self.value(row, number));
+            let head = number_head(number);
+            // Of one number two views are two columns.
+            let same = numbers.iter().filter(|other| number_head(other) == head).count();
+            let head = if same > 1 { metric_name(number) } else { head };
+            part(head, priority, &|row| self.value(row, number));
         }
         for (&q, priority) in shown(metric).iter().zip([0, 1, 2, 6]) {
             part(quantile_name(q), priority, &|row| {
