@@ -1,21 +1,30 @@
 //! What a metric looks at where its plan does not say: the response time in an open loop, else the service time.
 
+use crate::expand::expand;
 use pickfs_analysis::panels::applies;
 use pickfs_record::{
     Durability, Plan,
     plan::{Metric, View},
     trial::WITH_FINAL_SYNC,
 };
-
-use crate::expand::expand;
+use pickfs_workload::command::metric::MetricAsk;
 
 /// The plan may have been changed since it was read: a closed loop has none.
 pub fn settle(plan: &mut Plan) {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
     let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
+    let of_log: Vec<String> =
+        match plan.params.get("metrics").and_then(|metrics| metrics.as_array()) {
+            Some(metrics) => {
+                let asks =
+                    metrics.iter().filter_map(|text| text.as_str()?.parse::<MetricAsk>().ok());
+                asks.filter(MetricAsk::has_response).map(|ask| ask.name).collect()
+            }
+            None => Vec::new(),
+        };
     let has_response = |metric: &Metric| {
         let op = metric.op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(&metric.op);
-        let is_scheduled = workload.scheduled.contains(&op);
+        let is_scheduled = workload.scheduled.contains(&op) || of_log.iter().any(|name| name == op);
         is_scheduled
             && expansion.cells.iter().filter(|cell| applies(metric, cell)).all(|cell| {
                 cell.workload.params.get("arrival").is_none_or(|arrival| arrival != "closed")

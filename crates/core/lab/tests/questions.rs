@@ -14,6 +14,7 @@ use pickfs_lab::{
 use pickfs_record::{
     BackingKind, BackingSpec, Cell, Metric, PhaseRecord, Plan, RunRecord, TrialRecord,
     finding::{AnswerEnd, Findings, Panel},
+    plan::View,
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
 use pickfs_testkit::{
@@ -79,7 +80,8 @@ fn trial(plan: &Plan, cell: &Cell, template: &TrialRecord, dice: &mut Dice) -> T
         rate_per_s: 1_000.0 / if plan.params.contains_key("arrival") { slower } else { 1.0 },
         measure_s: plan.timing.measure_s.clamp(3.0, 90.0) as u32,
         unsteady: 1.0,
-        scheduled: is_clocked,
+        scheduled: is_clocked
+            || plan.design.primary.iter().any(|metric| metric.view == View::Response),
         began_ns: 0,
     };
     let row = fs::find(&cell.candidate.fs).expect("a file system");
@@ -151,8 +153,11 @@ fn compared(plan: &Plan, metric: &Metric) -> [Vec<String>; 2] {
         let levels = || axis.levels.iter().map(level_text).collect();
         return [told.unwrap_or_else(levels), Vec::new()];
     }
+    // `@fs=btrfs`: of that file system alone.
+    let of = metric.at.get("fs");
     let labels = |in_memory: bool| {
         let all = plan.candidates.iter().filter(|one| is_memory(&one.fs) == in_memory);
+        let all = all.filter(|one| of.is_none_or(|fs| fs.holds(&one.fs)));
         all.map(|one| one.label.clone()).collect::<Vec<_>>()
     };
     let has_floors = !WITHOUT_FLOORS.contains(&plan.name.as_str());

@@ -227,6 +227,8 @@ mod tests {
         assert!(named.design.blocks > plan.design.blocks, "two comparisons need more");
         let times = planned(&["--metric", "append=hlog:a.hlog#x:p99", "--", "java", "A"]);
         assert_eq!(times.design.primary[0].to_string(), "append.p99 service");
+        let times = planned(&["--metric", "append=hlog:a.hlog#x,due:p99", "--", "java", "A"]);
+        assert_eq!(times.design.primary[0].to_string(), "append.p99");
     }
 
     #[test]

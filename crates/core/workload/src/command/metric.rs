@@ -117,6 +117,11 @@ impl MetricAsk {
         })
     }
 
+    /// A log whose tag of response times is named: who names it means to be ranked by it.
+    pub fn has_response(&self) -> bool {
+        matches!(&self.from, From::Times(source) if source.names_response())
+    }
+
     /// Where the times are kept; none where it asks for a number.
     pub(super) fn source(&self) -> Option<&Source> {
         match &self.from {

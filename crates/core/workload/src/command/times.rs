@@ -65,6 +65,10 @@ impl Source {
         Some(Ok(Source::Log { file: file.into(), tags, unit_ns }))
     }
 
+    pub(super) fn names_response(&self) -> bool {
+        matches!(self, Source::Log { tags, .. } if tags.service.len() == 1 && !tags.response.is_empty())
+    }
+
     pub(super) fn carries(&self, judge: Statistic) -> bool {
         match self {
             Source::Log { .. } => judge.is_time() && judge.is_ranked(),
