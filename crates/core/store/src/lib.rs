@@ -6,6 +6,7 @@ mod error;
 mod file;
 mod guard;
 mod listing;
+mod nameless;
 mod reduced;
 pub mod schema;
 

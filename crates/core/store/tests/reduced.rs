@@ -1,10 +1,21 @@
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs::{read, read_to_string},
+    io::{Read, Write},
+    path::{Path, PathBuf},
+};
 
-use pickfs_record::{BackingSpec, RunRecord, environment::REDUCED_KEY};
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use pickfs_record::{
+    BackingSpec, RunRecord,
+    environment::REDUCED_KEY,
+    record::{Flag, Outcome, RunEnd},
+};
 use pickfs_store::{RunFile, reduced, schema::FORMAT_REDUCED};
 use pickfs_testkit::{FakeRun, explained, fake_run};
 use proptest::prelude::*;
-use serde_json::json;
+use rusqlite::{Connection, types::Value as Stored};
+use serde_json::{Value, from_value, json, to_value};
 
 /// As it would be found on a machine: with a mark, a device of its own, and the folder in which it ran.
 fn found_run() -> RunRecord {
@@ -78,6 +89,133 @@ fn nothing_in_it_names_the_machine() {
     assert_eq!(read.environment.get("cpu.model"), found_run().environment.get("cpu.model"));
 }
 
+/// Where texts stand in a record.
+fn places(value: &Value, at: &str) -> Vec<String> {
+    match value {
+        Value::String(_) => vec![at.to_owned()],
+        Value::Array(all) => {
+            all.iter().enumerate().flat_map(|(n, one)| places(one, &format!("{at}/{n}"))).collect()
+        }
+        Value::Object(all) => all
+            .iter()
+            .flat_map(|(name, one)| places(one, &format!("{at}/{}", name.replace('/', "~1"))))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// With a path and an UUID behind each text that may be any.
+fn planted(run: &RunRecord) -> RunRecord {
+    const TELLS: &str = " in /home/planted/x, '/srv/planted' 9fe53990-4428-4ea5-8714-0496afc29d58";
+    let mut value = to_value(run).expect("JSON");
+    let mut are_free = BTreeMap::new();
+    // Names that are looked up, or have words of their own.
+    let looked_up =
+        ["kind", "started", "typed", "who", "takers", "disk_takers", "metrics", "environment"];
+    for at in places(&value, "") {
+        let kind: String = at.chars().filter(|c| !c.is_ascii_digit()).collect();
+        if at.split('/').any(|part| looked_up.contains(&part)) && !kind.contains("/environment/o") {
+            continue;
+        }
+        let mut put = |is_sure: bool| {
+            let mut with = if is_sure { Value::Null } else { value.clone() };
+            let text = (if is_sure { &mut value } else { &mut with }).pointer_mut(&at);
+            let text = text.expect("it is there");
+            *text = format!("{}{TELLS}", text.as_str().unwrap_or_default()).into();
+            is_sure || from_value::<RunRecord>(with).is_ok()
+        };
+        if *are_free.entry(kind).or_insert_with(|| put(false)) {
+            put(true);
+        }
+    }
+    assert!(are_free.values().filter(|is_free| **is_free).count() > 40, "{are_free:?}");
+    from_value(value).expect("a run")
+}
+
+/// All that a file holds, inflated.
+fn bytes_of(path: &Path) -> String {
+    let mut all = read(path).expect("read");
+    let sql = Connection::open(path).expect("open");
+    for table in ["run", "trial", "ended", "interval_log"] {
+        let mut rows = sql.prepare(&format!("SELECT * FROM {table}")).expect("a table");
+        let columns = rows.column_count();
+        let mut rows = rows.query([]).expect("rows");
+        while let Some(row) = rows.next().expect("a row") {
+            for column in 0..columns {
+                match row.get(column).expect("a value") {
+                    Stored::Text(text) => all.extend(text.bytes()),
+                    Stored::Blob(bytes) => {
+                        ZlibDecoder::new(&bytes[..]).read_to_end(&mut all).map(drop).expect("zlib");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    String::from_utf8_lossy(&all).into_owned()
+}
+
+#[test]
+fn nothing_that_a_machine_fills_in_names_it() {
+    let mut run = found_run();
+    let host = read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = if host.trim().len() < 3 { "localhost" } else { host.trim() };
+    for (key, value) in [
+        (
+            "device.identity",
+            r#"{"wwn":"naa.planted1","serial":"S4PLANTED","dm_uuid":"LVM-pLaNtEd"}"#,
+        ),
+        ("host.boot_id", "planted-boot"),
+        ("host.domain", "planted.example"),
+        ("net.address", "10.11.12.13 planted"),
+        ("device.serial", "planted"),
+        ("mount.source", "nas-planted:/export"),
+        ("host.source", "tank-planted/home"),
+        (
+            "mount.options",
+            "rw,data=ordered,commit=5,username=planted,addr=planted,lowerdir=/planted",
+        ),
+    ] {
+        run.environment.put(key, value);
+        run.trials[0].environment.put(key, value);
+    }
+    let says = format!("naa.planted1 S4PLANTED, LVM-pLaNtEd; planted-boot nas-planted {host}");
+    for trial in &mut run.trials {
+        let others = trial.disturbance.get_or_insert_default();
+        (others.foreign_user_share, others.foreign_system_share) = (0.5, 0.0);
+        others.takers = vec![("planted".into(), 0.4), ("planted-b (on other CPUs)".into(), 0.1)];
+        others.disk_takers = vec![("planted-c".into(), 5e6)];
+        trial.flags.push(Flag { kind: "disturbed".into(), text: says.clone() });
+        trial.notes.push(says.clone());
+        let rows = trial.stalls.iter_mut().flat_map(|own| &mut own.ops);
+        for (at, row) in rows.flat_map(|op| &mut op.causes).enumerate() {
+            row.who = ["planted-d in vfs_read", "planted-e", "jbd2"][at % 3].into();
+        }
+    }
+    run.trials[1].outcome = Outcome::Failed { reason: says.clone() };
+    let note = format!("others (planted 0.4 CPUs) took the CPU, {says}");
+    run.ended = Some(RunEnd { at: "2026-01-01T00:00:00Z".into(), how: "disturbed".into(), note });
+    run.trials.truncate(6);
+    let run = planted(&run);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.pickfs");
+    RunFile::create_reduced(&path, &run).expect("written");
+    let held = bytes_of(&path);
+    for secret in ["planted", "PLANTED", "pLaNtEd", "9fe53990", "10.11.12.13"] {
+        let around = held.split(secret).next().unwrap_or_default().chars().rev().take(80);
+        assert!(!held.contains(secret), "{secret} behind {:?}", around.collect::<Vec<_>>());
+    }
+    for kept in ["PROGRAM1", "jbd2", "rw,data=ordered,commit=5,username,addr,lowerdir"] {
+        assert!(held.contains(kept), "{kept}");
+    }
+    let read = RunFile::open(&path).and_then(|file| file.read()).expect("read");
+    let said =
+        [&read.trials[0].notes.join(" "), &read.ended.expect("an end").note].map(String::clone);
+    assert!(said.iter().all(|said| said.contains("NAME NAME, NAME; NAME NAME")), "{said:?}");
+    assert!(said[1].starts_with("others (PROGRAM1 0.4 CPUs)"), "{said:?}");
+    assert!(host == "localhost" || said.iter().all(|said| !said.contains(host)), "{said:?}");
+}
+
 #[test]
 fn what_is_no_json_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -94,7 +232,7 @@ fn it_is_not_gone_on_with_and_tells_a_reader_of_format_1() {
     let path = kept(folder.path());
     let refused = RunFile::open_to_write(&path).err().expect("refused").to_string();
     assert!(refused.contains("was reduced") && refused.contains("run --again"), "{refused}");
-    let sql = rusqlite::Connection::open(&path).expect("open");
+    let sql = Connection::open(&path).expect("open");
     let format = sql.pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0));
     assert_eq!(format.expect("a number"), FORMAT_REDUCED);
     let beside = folder.path().read_dir().expect("a folder").count();
@@ -110,16 +248,50 @@ fn a_damaged_record_is_named() {
         ("UPDATE trial SET record = 7 WHERE number = 1", "trial 1 is damaged"),
         ("UPDATE run SET record = x'00'", "the run's record is damaged"),
     ] {
-        rusqlite::Connection::open(&path).expect("open").execute(spoil, []).expect("spoil");
+        Connection::open(&path).expect("open").execute(spoil, []).expect("spoil");
         let error = RunFile::open(&path).expect("open").read().expect_err("damaged").to_string();
         assert!(error.contains(said) && error.contains("from a copy"), "{error}");
+    }
+}
+
+/// Each refusal names the file and what is wrong with it.
+#[test]
+fn a_file_of_an_enemy_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let deflated = |text: &[u8], times: usize| {
+        let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
+        (0..times).for_each(|_| bytes.write_all(text).expect("memory"));
+        bytes.finish().expect("memory")
+    };
+    let spaces = vec![b' '; 1 << 20];
+    let cases = [
+        ("UPDATE run SET record = ?1", deflated(&spaces, 65), "inflate to more than 64 MiB"),
+        // No single one is too large.
+        ("UPDATE trial SET record = ?1", deflated(&spaces, 10), "is damaged"),
+        ("UPDATE run SET record = ?1", deflated(b"[", 1 << 20), "sequence, expected u32"),
+        ("UPDATE run SET record = ?1", deflated(b"{\"format\":1}", 1), "missing field"),
+        ("UPDATE trial SET record = ?1", b"no zlib".to_vec(), "is damaged"),
+        ("CREATE VIEW v AS SELECT ?1", Vec::new(), "a view named v"),
+    ];
+    for (at, (spoil, bytes, said)) in cases.into_iter().enumerate() {
+        let path = folder.path().join(format!("{at}.pickfs"));
+        RunFile::create_reduced(&path, &found_run()).expect("written");
+        let sql = Connection::open(&path).expect("open");
+        match spoil.starts_with("CREATE") {
+            true => sql.execute_batch("CREATE VIEW v AS SELECT 1"),
+            false => sql.execute(spoil, [bytes]).map(drop),
+        }
+        .expect("spoil");
+        let error = RunFile::open(&path).and_then(|file| file.read()).expect_err("refused");
+        let error = error.to_string();
+        assert!(error.contains(said) && error.contains(&format!("{at}.pickfs")), "{error}");
     }
 }
 
 thread_local! {
     static GOOD: Vec<u8> = {
         let folder = tempfile::tempdir().expect("a folder");
-        std::fs::read(kept(folder.path())).expect("read")
+        read(kept(folder.path())).expect("read")
     };
 }
 
