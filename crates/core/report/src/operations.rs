@@ -7,6 +7,7 @@ use pickfs_analysis::{
 use pickfs_record::{
     Heat, WorkUnit,
     finding::{Panel, PhaseCell, PhaseRow},
+    quantity::counted,
 };
 
 use crate::{
@@ -40,7 +41,7 @@ pub fn nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
     let fold = |(index, found): (usize, &PhaseTable)| {
         let unit = found.unit.map_or_else(String::new, |unit| format!(", {}", unit_name(unit)));
         Node::Fold(Fold {
-            title: format!("{}{unit} ({} rows)", found.title, found.rows.len()),
+            title: format!("{}{unit} ({})", found.title, counted(found.rows.len() as u64, "row")),
             is_open: index == 0 || found.kind == TableKind::Derived,
             is_panel: true,
             nodes: vec![Node::Table(table(subject, panel, found))],
