@@ -155,7 +155,7 @@ fn factors(metric: &Metric, plan: &Plan, cells: &[Cell]) -> usize {
 /// Statements on articles that name the plan, that it can answer, and that may be wrong by chance.
 fn claims(plan: &Plan) -> usize {
     let all = articles().iter().flat_map(|article| &article.claims);
-    let own = all.filter(|claim| claim.plan == plan.name && claim.spends_error());
+    let own = all.filter(|claim| claim.plans().any(|own| own == plan.name) && claim.spends_error());
     let own = own.filter(|claim| may_answer(plan, claim));
     own.map(statement).collect::<BTreeSet<_>>().len()
 }

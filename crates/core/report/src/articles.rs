@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use pickfs_analysis::{
     articles::{Answer, Article, Evidence, Outcome},
-    wording::{blocks_text, percent_over_one},
+    wording::{blocks_text, list as list_text, percent_over_one},
 };
 use pickfs_record::RunRecord;
 
@@ -62,7 +62,13 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
 fn sum(answers: &[Answer]) -> String {
     let all: Vec<&Answer> = answers.iter().collect();
     let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
-    format!("{decided} of {} are decided here: {}.", claims_text(all.len()), by_word(&all))
+    let scaled =
+        all.iter().filter(|answer| answer.outcome.is_answer() && is_scaled(answer)).count();
+    let scaled = match scaled {
+        0 => String::new(),
+        _ => format!(", {scaled} of them at another scale than the article's"),
+    };
+    format!("{decided} of {} are decided here{scaled}: {}.", claims_text(all.len()), by_word(&all))
 }
 
 fn by_word(answers: &[&Answer]) -> String {
@@ -151,7 +157,7 @@ fn by_reason(answers: &[&Answer]) -> Vec<Text> {
         let words = answer.outcome.words();
         let Outcome::NotTestable { reason } = &answer.outcome else { continue };
         // Its plan was not run: what another run lacks is beside the matter.
-        let line = match answer.takes == format!("a run of {}", answer.claim.plan) {
+        let line = match answer.takes == answer.claim.own_run() {
             true => format!("{words}: it would take {}", answer.takes),
             false => format!("{words}: {reason}. It would take {}", answer.takes),
         };
@@ -178,7 +184,7 @@ pub(crate) fn told(answers: &[&Answer], says: &str) -> Table {
             _ => Role::Equal,
         };
         let how = Cell::from(details(answer).join("\n"));
-        table.row([said(answer).into(), role.of(answer.outcome.words()).into(), how]);
+        table.row([said(answer).into(), role.of(outcome(answer)).into(), how]);
     }
     table
 }
@@ -193,6 +199,16 @@ fn said(answer: &Answer) -> Text {
     Text::from(format!("{}{parts} (", claim.says)).and(Role::Code.of(&claim.id)).and(")")
 }
 
+fn is_scaled(answer: &Answer) -> bool {
+    answer.first().is_some_and(|run| !run.scale.is_empty())
+}
+
+/// No answer of a smaller run may be read as one of the article's own size.
+fn outcome(answer: &Answer) -> String {
+    let words = answer.outcome.words();
+    if is_scaled(answer) { format!("{words}, at another scale") } else { words.into() }
+}
+
 /// Pairs that a cell holds; the rest are counted.
 const PAIRS_SHOWN: usize = 3;
 
@@ -202,8 +218,10 @@ fn details(answer: &Answer) -> Vec<String> {
     let Some(run) = answer.first() else { return Vec::new() };
     let mut pairs: Vec<&Evidence> = run.evidence.iter().collect();
     pairs.sort_by_key(|pair| pair.outcome != answer.outcome);
-    let mut lines: Vec<String> =
-        pairs.iter().take(PAIRS_SHOWN).map(|evidence| evidence.text.clone()).collect();
+    let scale =
+        is_scaled(answer).then(|| format!("not the article's scale: {}", list_text(&run.scale)));
+    let shown = pairs.iter().take(PAIRS_SHOWN).map(|evidence| evidence.text.clone());
+    let mut lines: Vec<String> = scale.into_iter().chain(shown).collect();
     if pairs.len() > PAIRS_SHOWN {
         lines.push(format!("and {} more pairs", pairs.len() - PAIRS_SHOWN));
     }

@@ -23,7 +23,7 @@ fn of_their_plans(article: &'static Article, run: &RunRecord) -> Vec<Answer> {
     let mut by_plan: BTreeMap<&str, Vec<Answer>> = BTreeMap::new();
     for claim in &article.claims {
         let mut run = run.clone();
-        run.plan.name.clone_from(&claim.plan);
+        run.plan.name = claim.plans().next().expect("a plan").into();
         by_plan.entry(&claim.plan).or_insert_with(|| asked(article, &run));
     }
     let claims = article.claims.iter().enumerate();
@@ -71,6 +71,20 @@ fn the_screen_has_counts_answers_and_reasons() {
     let run = fake_phased_run(&FakePhasedRun { blocks: 24, ..FakePhasedRun::column() });
     let screen = printed(article, &of_their_plans(article, &run), 80, true);
     assert!(screen.chars().any(|mark| colour_of(mark) == Some("\u{1b}[32m")), "{screen}");
+}
+
+#[test]
+fn an_answer_of_another_scale_says_so_in_its_word_and_first_line() {
+    let article = find("002").expect("built in");
+    let speeds = vec![Speed::new("ext4", "write", 0.3)];
+    let ask = FakePhasedRun { blocks: 24, lanes: vec![16], speeds, ..FakePhasedRun::column() };
+    let screen = printed(article, &of_their_plans(article, &fake_phased_run(&ask)), 200, false);
+    let (_, answer) = screen.split_once("(002-write-float-64)").expect("a claim");
+    let (word, lines) = answer.trim_start().split_once('\n').expect("lines");
+    assert_eq!(word, "-> seen here, at another scale", "{screen}");
+    assert!(lines.trim_start().starts_with("not the article's scale: 16 processes"), "{screen}");
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(" of them at another scale than the article's: "), "{screen}");
 }
 
 #[test]

@@ -104,6 +104,9 @@ pub struct RunAnswer {
     pub evidence: Vec<Evidence>,
     /// Names that the claim lists and the run has no row of.
     pub without: Vec<String>,
+    /// Where its scale is not the article's own: `scale tiny`, `16 processes`, `2048 files`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scale: Vec<String>,
     /// What it stood on, and how large its work was.
     pub conditions: Vec<String>,
 }

@@ -67,7 +67,9 @@ type OfRuns = (Outcome, Vec<RunAnswer>, Option<Miss>);
 fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
     let mut runs: Vec<(RunAnswer, Strength<'_>)> = Vec::new();
     let mut miss: Option<Miss> = None;
-    let is_own = |desk: &&Desk<'_>| claim.plan.is_empty() || desk.run.plan.name == claim.plan;
+    let is_own = |desk: &&Desk<'_>| {
+        claim.plan.is_empty() || claim.plans().any(|plan| desk.run.plan.name == plan)
+    };
     for desk in desks.iter().filter(is_own) {
         let rows = Placed::all(desk, &claim.workload);
         if rows.is_empty() {
@@ -94,9 +96,9 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
     (outcome, runs, miss)
 }
 
-/// A disk before a loop image, then the number of blocks and the later start. What a run says is no part of it: else the
-/// friendliest of many would answer.
-type Strength<'a> = (u8, u32, &'a str);
+/// The article's own scale before another, a disk before a loop image, then the number of blocks and the later start.
+/// What a run says is no part of it: else the friendliest of many would answer.
+type Strength<'a> = (bool, u8, u32, &'a str);
 
 fn strength<'a>(answer: &RunAnswer, run: &'a RunRecord, backing: BackingKind) -> Strength<'a> {
     let ground = match backing {
@@ -105,7 +107,7 @@ fn strength<'a>(answer: &RunAnswer, run: &'a RunRecord, backing: BackingKind) ->
         BackingKind::RamImage | BackingKind::Memory | BackingKind::Directory => 0,
     };
     let blocks = answer.evidence.iter().map(|evidence| evidence.blocks).min().unwrap_or(0);
-    (ground, blocks, &run.started)
+    (answer.scale.is_empty(), ground, blocks, &run.started)
 }
 
 fn without_run(claim: &Claim, known: &Known<'_>) -> String {

@@ -30,7 +30,14 @@ pub(super) fn feature(claim: &Claim, key: &str, features: &FeatureAnswers) -> Ru
         |worst| worst.outcome.clone(),
     );
     let outcome = outcome.without(&without, &Outcome::Opposite, "this table");
-    RunAnswer { run: FEATURES.into(), outcome, evidence, without, conditions: Vec::new() }
+    RunAnswer {
+        run: FEATURES.into(),
+        outcome,
+        evidence,
+        without,
+        scale: Vec::new(),
+        conditions: Vec::new(),
+    }
 }
 
 fn of_file_system(

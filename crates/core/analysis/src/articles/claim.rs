@@ -15,6 +15,9 @@ pub struct Article {
     /// that table and leave out those that only pickfs has.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub table: String,
+    /// The scale of its own experiment: answers of another say theirs first.
+    #[serde(default, skip_serializing_if = "Scope::is_empty")]
+    pub full: Scope,
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
 }
@@ -35,7 +38,7 @@ pub struct Claim {
     /// The workload whose rows answer it; empty where no workload does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub workload: String,
-    /// The plan that was made for it: its runs alone are asked.
+    /// The plan that was made for it, `|` between two of another scale: their runs alone are asked.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plan: String,
     /// Memory beside a disk, or what holds of every second or of any: shown and never decided.
@@ -52,6 +55,9 @@ pub struct Claim {
     /// Facts of run, machine and mount that must hold; without them the run cannot answer.
     #[serde(default, skip_serializing_if = "Scope::is_empty")]
     pub needs: Scope,
+    /// Why nothing can be seen without these facts.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
     pub measure: Measure,
     #[serde(default, skip_serializing_if = "Scope::is_empty")]
     pub subject: Scope,
@@ -62,9 +68,21 @@ pub struct Claim {
     /// As [`Article::table`], for the article's own claims.
     #[serde(skip)]
     pub table: String,
+    /// As [`Article::full`].
+    #[serde(skip)]
+    pub full: Scope,
 }
 
 impl Claim {
+    pub fn plans(&self) -> impl Iterator<Item = &str> {
+        self.plan.split('|')
+    }
+
+    /// `a run of article-002-ubuntu or article-002-guests`.
+    pub fn own_run(&self) -> String {
+        format!("a run of {}", self.plan.replace('|', " or "))
+    }
+
     /// `append.p99 service, at least 2, at sync=none; of this machine`: measure, bound and place, which are ours.
     pub fn asked(&self) -> String {
         let place = self.at.iter().chain(&self.needs).map(|(name, condition)| condition.of(name));
@@ -78,8 +96,8 @@ impl Claim {
             }
             measure => Some(format!("{measure}, {}{at}", self.relation)),
         };
-        let asks = Some(self.asks.clone()).filter(|asks| !asks.is_empty());
-        predicate.into_iter().chain(asks).collect::<Vec<_>>().join("; ")
+        let said = [&self.because, &self.asks].into_iter().filter(|text| !text.is_empty());
+        predicate.into_iter().chain(said.cloned()).collect::<Vec<_>>().join("; ")
     }
 
     /// Its answer may be wrong by chance, so it has a part of a run's error.

@@ -1,4 +1,7 @@
-use pickfs_record::{Metric, Scope, quantity::significant};
+use pickfs_record::{
+    Condition, Metric, Scope,
+    quantity::{bytes_text, significant},
+};
 
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, apart,
@@ -58,6 +61,7 @@ pub(super) fn run_answer(
         run: desk.run.name.clone(),
         outcome: outcome.without(&without, &is_enough, "this run"),
         without,
+        scale: unique(subjects.iter().flat_map(|placed| scale_apart(claim, placed))),
         conditions: conditions(&subjects[0]),
         evidence,
     })
@@ -142,6 +146,25 @@ fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<Str
         own.any(|row| parts.contains(&row.row.label.as_str()))
     };
     unique(named.into_iter().filter(|fs| !is_there(fs)))
+}
+
+/// What of the scale of a row is not the article's.
+fn scale_apart(claim: &Claim, placed: &Placed<'_>) -> Vec<String> {
+    let text = |(name, condition): (&String, &Condition)| {
+        let found =
+            placed.property(name).filter(|found| !condition.holds(found) && found != "0")?;
+        Some(match (name.as_str(), found.parse()) {
+            ("lanes", Ok(lanes)) => format!("{lanes} processes"),
+            ("size", Ok(bytes)) => format!("a file of {}", bytes_text(bytes)),
+            ("files", Ok(_)) => format!("{found} files"),
+            ("guest.engine", _) => format!("in guests ({found})"),
+            _ => format!("{name} {found}"),
+        })
+    };
+    let capped = placed.trials().find_map(scale).filter(|factor| *factor < 1.0);
+    let capped = capped.filter(|_| !claim.full.is_empty());
+    let capped = capped.map(|factor| format!("scale factor {}", significant(factor)));
+    claim.full.iter().filter_map(text).chain(capped).collect()
 }
 
 fn conditions(placed: &Placed<'_>) -> Vec<String> {

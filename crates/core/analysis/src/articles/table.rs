@@ -29,6 +29,7 @@ static ARTICLES: LazyLock<Vec<Article>> = LazyLock::new(|| {
 fn with_table(mut article: Article) -> Article {
     for claim in &mut article.claims {
         claim.table.clone_from(&article.table);
+        claim.full.clone_from(&article.full);
     }
     article
 }
@@ -104,6 +105,7 @@ mod tests {
                 matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_) | Measure::Advice);
             assert_eq!(beside, claim.workload.is_empty(), "{id}: workload");
             assert_eq!(beside, claim.plan.is_empty(), "{id}: plan");
+            assert_eq!(claim.needs.is_empty(), claim.because.is_empty(), "{id}: why it needs that");
             let is_unkept = matches!(claim.measure, Measure::Unkept(_));
             assert!(!is_unkept || !claim.takes.is_empty(), "{id}: what an answer takes");
             let ranks = |measure: &Measure| match measure {

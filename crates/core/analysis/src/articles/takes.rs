@@ -35,9 +35,9 @@ fn block_s(run: &RunRecord) -> f64 {
 
 pub(super) fn plan(claim: &Claim, run: Option<&RunRecord>) -> String {
     match (claim.plan.as_str(), run) {
-        ("", Some(run)) => run.plan.name.clone(),
+        (_, Some(run)) => run.plan.name.clone(),
         ("", None) => format!("a plan of {}", claim.workload),
-        (plan, _) => plan.to_owned(),
+        (plan, None) => plan.replace('|', " or "),
     }
 }
 

@@ -42,7 +42,8 @@ fn made_for(plan: &str, run: &RunRecord) -> RunRecord {
 fn shipped(id: &str, runs: &[RunRecord]) -> Answer {
     let article = find(&id[..3]).expect("an article");
     let claim = article.claims.iter().find(|claim| claim.id == id).expect("a claim");
-    let runs: Vec<RunRecord> = runs.iter().map(|run| made_for(&claim.plan, run)).collect();
+    let plan = claim.plans().next().expect("a plan");
+    let runs: Vec<RunRecord> = runs.iter().map(|run| made_for(plan, run)).collect();
     let all = ask_all(std::slice::from_ref(article), &runs);
     all.into_iter().find(|answer| answer.claim.id == id).expect("a claim")
 }
@@ -422,7 +423,8 @@ fn of_their_plans(runs: &[RunRecord]) -> Vec<Answer> {
     let all = || articles().iter().flat_map(|article| &article.claims);
     let plans: BTreeSet<&str> = all().map(|claim| claim.plan.as_str()).collect();
     let of_plan = |plan: &&str| {
-        let named: Vec<RunRecord> = runs.iter().map(|run| made_for(plan, run)).collect();
+        let first = plan.split('|').next().unwrap_or(plan);
+        let named: Vec<RunRecord> = runs.iter().map(|run| made_for(first, run)).collect();
         let mut answers = ask_all(articles(), &named);
         answers.retain(|answer| answer.claim.plan == **plan);
         answers

@@ -76,9 +76,36 @@ fn tables_and_several_rows_answer_as_one() {
 
 #[test]
 fn a_cold_row_that_was_warm_decides_nothing() {
-    let answer = shipped("002-cold-binary-64", &[column(64, 16, slow_ext4())]);
+    let claim = "workload = \"column\"\nmeasure = \"sequential read binary cold.rate\"\n\
+        subject = { fs = \"xfs\" }\nobject = { fs = \"ext4\" }\nrelation = \"at least 3\"\n";
+    let answer = put(claim, &[column(64, 16, slow_ext4())]);
     let said = "reads that should be cold found their data in memory in 16 of 16 blocks";
     assert!(reason(&answer).starts_with(said), "{answer:?}");
+}
+
+#[test]
+fn a_smaller_run_answers_with_its_scale_and_after_one_of_full_scale() {
+    let of = |name: &str, scale: &str, lanes| {
+        let mut run = column(lanes, 16, slow_ext4());
+        (run.plan.name, run.name) = ("article-002-rhel9".into(), name.into());
+        for cell in &mut run.cells {
+            cell.workload.params.insert("scale".into(), scale.into());
+        }
+        run
+    };
+    let article = std::slice::from_ref(find("002").expect("built in"));
+    let asked = |id: &str, runs: &[RunRecord]| {
+        let all = ask_all(article, runs);
+        all.into_iter().find(|answer| answer.claim.id == id).expect("a claim")
+    };
+    let (small, full) = (of("small", "tiny", 16), of("full", "full", 64));
+    let alone = asked("002-write-float-64", std::slice::from_ref(&small));
+    assert_eq!(alone.runs[0].scale, ["16 processes", "scale tiny"]);
+    assert_eq!(alone.outcome, Outcome::Seen);
+    let both = asked("002-write-float-64", &[small.clone(), full]);
+    assert_eq!((both.runs[0].run.as_str(), both.runs[0].scale.len()), ("full", 0));
+    let huge = asked("002-huge-64", &[small]);
+    assert_eq!(reason(&huge), "needs scale=full, here tiny");
 }
 
 /// What a gate leaves out of a claim over several rows is told, and half of them withhold it.
