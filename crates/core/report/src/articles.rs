@@ -27,7 +27,7 @@ const WORDS: [(&str, &str); 7] = [
     ("no difference here", "the two differ by less than the margin that is named"),
     (
         "shown, not decided",
-        "a value that decides nothing: memory beside a disk, a maximum, a count of seconds",
+        "a value that decides nothing: memory beside a disk, a count of seconds",
     ),
     (
         "not decided",
@@ -62,12 +62,8 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
 fn sum(answers: &[Answer]) -> String {
     let all: Vec<&Answer> = answers.iter().collect();
     let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
-    let scaled =
-        all.iter().filter(|answer| answer.outcome.is_answer() && is_scaled(answer)).count();
-    let scaled = match scaled {
-        0 => String::new(),
-        _ => format!(", {scaled} of them at another scale than the article's"),
-    };
+    let scaled = all.iter().filter(|own| own.outcome.is_answer() && scale(own).is_some()).count();
+    let scaled = if scaled == 0 { String::new() } else { format!(", {scaled} of them {SCALED}") };
     format!("{decided} of {} are decided here{scaled}: {}.", claims_text(all.len()), by_word(&all))
 }
 
@@ -184,7 +180,9 @@ pub(crate) fn told(answers: &[&Answer], says: &str) -> Table {
             _ => Role::Equal,
         };
         let how = Cell::from(details(answer).join("\n"));
-        table.row([said(answer).into(), role.of(outcome(answer)).into(), how]);
+        let scaled = scale(answer).map_or(String::new(), |_| format!(", {SCALED}"));
+        let word = role.of(format!("{}{scaled}", answer.outcome.words()));
+        table.row([said(answer).into(), word.into(), how]);
     }
     table
 }
@@ -199,14 +197,11 @@ fn said(answer: &Answer) -> Text {
     Text::from(format!("{}{parts} (", claim.says)).and(Role::Code.of(&claim.id)).and(")")
 }
 
-fn is_scaled(answer: &Answer) -> bool {
-    answer.first().is_some_and(|run| !run.scale.is_empty())
-}
+const SCALED: &str = "at another scale than the article's";
 
 /// No answer of a smaller run may be read as one of the article's own size.
-fn outcome(answer: &Answer) -> String {
-    let words = answer.outcome.words();
-    if is_scaled(answer) { format!("{words}, at another scale") } else { words.into() }
+fn scale(answer: &Answer) -> Option<String> {
+    answer.first().map(|run| list_text(&run.scale)).filter(|scale| !scale.is_empty())
 }
 
 /// Pairs that a cell holds; the rest are counted.
@@ -218,8 +213,7 @@ fn details(answer: &Answer) -> Vec<String> {
     let Some(run) = answer.first() else { return Vec::new() };
     let mut pairs: Vec<&Evidence> = run.evidence.iter().collect();
     pairs.sort_by_key(|pair| pair.outcome != answer.outcome);
-    let scale =
-        is_scaled(answer).then(|| format!("not the article's scale: {}", list_text(&run.scale)));
+    let scale = scale(answer).map(|scale| format!("not the article's scale: {scale}"));
     let shown = pairs.iter().take(PAIRS_SHOWN).map(|evidence| evidence.text.clone());
     let mut lines: Vec<String> = scale.into_iter().chain(shown).collect();
     if pairs.len() > PAIRS_SHOWN {

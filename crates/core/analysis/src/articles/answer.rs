@@ -19,7 +19,7 @@ pub enum Outcome {
         /// The largest difference that the interval leaves possible, as a ratio above 1.
         visible_ratio: f64,
     },
-    /// A value is shown and decides nothing: memory beside a disk, a maximum.
+    /// A value is shown and decides nothing: memory beside a disk, a count of seconds.
     Shown { why: String },
     /// There are rows, and they do not carry an answer yet.
     NotDecided { blocks: u32, why: String },

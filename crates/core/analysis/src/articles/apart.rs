@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pickfs_record::{BackingKind, Cell, Level};
 
 use super::{
-    Claim, Measure,
+    Claim,
     pairs::{Miss, miss},
     placed::{Desk, Placed},
 };
@@ -91,15 +91,10 @@ pub(super) fn unlike(
 /// Why two rows are shown beside each other and not judged.
 pub(super) fn only_shown(claim: &Claim, [one, other]: [&Placed<'_>; 2]) -> Option<&'static str> {
     let is_named = [&claim.subject, &claim.object].iter().any(|of| of.contains_key("backing"));
-    match &claim.measure {
-        Measure::Number(metric) if !metric.statistic.is_ranked() => Some(MAXIMUM),
-        _ if claim.is_shown => Some(MEMORY),
-        _ if one.row.backing != other.row.backing && !is_named => Some(MEMORY),
-        _ => None,
-    }
+    let in_memory = one.row.backing != other.row.backing && !is_named;
+    (claim.is_shown || in_memory).then_some(MEMORY)
 }
 
-pub(super) const MAXIMUM: &str = "a maximum is one operation of many and is not ranked";
 pub(super) const EXTREME: &str =
     "one second is enough for this or against it, so seconds are counted and not ranked";
 const MEMORY: &str = "memory beside a disk is no choice, so the ratio is shown and not ranked";

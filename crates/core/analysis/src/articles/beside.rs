@@ -30,14 +30,8 @@ pub(super) fn feature(claim: &Claim, key: &str, features: &FeatureAnswers) -> Ru
         |worst| worst.outcome.clone(),
     );
     let outcome = outcome.without(&without, &Outcome::Opposite, "this table");
-    RunAnswer {
-        run: FEATURES.into(),
-        outcome,
-        evidence,
-        without,
-        scale: Vec::new(),
-        conditions: Vec::new(),
-    }
+    let (run, scale) = (FEATURES.into(), Vec::new());
+    RunAnswer { run, outcome, evidence, without, scale, conditions: Vec::new() }
 }
 
 fn of_file_system(

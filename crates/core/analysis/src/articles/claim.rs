@@ -30,8 +30,6 @@ pub struct Claim {
     /// Unique over all articles; begins with the article's.
     pub id: String,
     pub says: String,
-    #[serde(default)]
-    pub kind: Kind,
     /// The article's own number, where it has one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub saw: String,
@@ -106,19 +104,4 @@ impl Claim {
         let is_asked = !self.is_shown && self.takes.is_empty();
         is_asked && (is_cause || self.relation.compares() || self.relation.is_bound())
     }
-}
-
-/// What a claim is.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Something that was seen.
-    #[default]
-    Observation,
-    /// Something that readers should do.
-    Recommendation,
-    /// An explanation of what was seen.
-    Cause,
 }

@@ -21,7 +21,7 @@ mod value;
 pub use answer::{Answer, Evidence, Outcome, RunAnswer};
 pub use ask::{Known, answers, of_run};
 pub use beside::FEATURES;
-pub use claim::{Article, Claim, Kind};
+pub use claim::{Article, Claim};
 pub use measure::{Measure, MeasureError, Rows};
 pub use placed::Source;
 pub use relation::{Relation, RelationError};

@@ -1,7 +1,4 @@
-use pickfs_record::{
-    Condition, Metric, Scope,
-    quantity::{bytes_text, significant},
-};
+use pickfs_record::{Metric, Scope, quantity::bytes_text, quantity::significant};
 
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, apart,
@@ -150,21 +147,18 @@ fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<Str
 
 /// What of the scale of a row is not the article's.
 fn scale_apart(claim: &Claim, placed: &Placed<'_>) -> Vec<String> {
-    let text = |(name, condition): (&String, &Condition)| {
-        let found =
-            placed.property(name).filter(|found| !condition.holds(found) && found != "0")?;
+    let found = claim.full.iter().filter_map(|(name, of)| {
+        let found = placed.property(name).filter(|found| !of.holds(found) && found != "0")?;
         Some(match (name.as_str(), found.parse()) {
             ("lanes", Ok(lanes)) => format!("{lanes} processes"),
             ("size", Ok(bytes)) => format!("a file of {}", bytes_text(bytes)),
-            ("files", Ok(_)) => format!("{found} files"),
+            ("files", Ok(files)) => format!("{files} files"),
             ("guest.engine", _) => format!("in guests ({found})"),
             _ => format!("{name} {found}"),
         })
-    };
-    let capped = placed.trials().find_map(scale).filter(|factor| *factor < 1.0);
-    let capped = capped.filter(|_| !claim.full.is_empty());
-    let capped = capped.map(|factor| format!("scale factor {}", significant(factor)));
-    claim.full.iter().filter_map(text).chain(capped).collect()
+    });
+    let factor = placed.trials().find_map(scale).filter(|factor| *factor < 1.0);
+    found.chain(factor.map(|factor| format!("scale factor {}", significant(factor)))).collect()
 }
 
 fn conditions(placed: &Placed<'_>) -> Vec<String> {
@@ -173,10 +167,8 @@ fn conditions(placed: &Placed<'_>) -> Vec<String> {
     let device = ["device.model", "device.link"].into_iter().find_map(|key| placed.property(key));
     let work = ["guest.engine", "scale", "lanes", "files", "cache"];
     let work = work.into_iter().filter_map(|key| Some(format!("{key}={}", placed.property(key)?)));
-    let factor = placed.trials().find_map(scale);
-    let factor = factor.map(|factor| format!("scale factor {}", significant(factor)));
     let ground = std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel);
-    ground.chain(work).chain(factor).collect()
+    ground.chain(work).collect()
 }
 
 fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {

@@ -41,9 +41,6 @@ pub(super) fn of_row(
         (Measure::Number(metric), Relation::Fails | Relation::Works) => {
             phase(metric, claim.relation, placed).map(plainly)
         }
-        (Measure::Number(metric), relation) if metric.statistic == Statistic::Max => {
-            relation.is_bound().then(|| largest(metric, placed)).flatten()
-        }
         (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound))
             if claim.is_shown && metric.statistic == Statistic::Worst =>
         {
@@ -92,16 +89,6 @@ fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
             why: "some trials failed and some did not".into(),
         },
     }
-}
-
-/// One operation of all, whatever the claim says of it.
-fn largest(metric: &Metric, placed: &Placed<'_>) -> Option<Said> {
-    let (operations, op) = (placed.operations(metric)?, placed.op(metric)?);
-    let (count, seconds) = (operations.count, operations.measured_s);
-    let value = duration_text(operations.max_ns as f64);
-    let text = format!("largest of {count} {op}s in {seconds:.0} s: {value}");
-    let outcome = Outcome::Shown { why: apart::MAXIMUM.into() };
-    Some((outcome, text, String::new()))
 }
 
 /// What is said of every second, or of any: how many of them had an operation over the bound.

@@ -88,24 +88,21 @@ fn a_smaller_run_answers_with_its_scale_and_after_one_of_full_scale() {
     let of = |name: &str, scale: &str, lanes| {
         let mut run = column(lanes, 16, slow_ext4());
         (run.plan.name, run.name) = ("article-002-rhel9".into(), name.into());
-        for cell in &mut run.cells {
-            cell.workload.params.insert("scale".into(), scale.into());
-        }
+        let params = run.cells.iter_mut().map(|cell| &mut cell.workload.params);
+        params.for_each(|params| drop(params.insert("scale".into(), scale.into())));
         run
     };
+    let runs = [of("small", "tiny", 16), of("full", "full", 64)];
     let article = std::slice::from_ref(find("002").expect("built in"));
     let asked = |id: &str, runs: &[RunRecord]| {
-        let all = ask_all(article, runs);
-        all.into_iter().find(|answer| answer.claim.id == id).expect("a claim")
+        ask_all(article, runs).into_iter().find(|answer| answer.claim.id == id).expect("a claim")
     };
-    let (small, full) = (of("small", "tiny", 16), of("full", "full", 64));
-    let alone = asked("002-write-float-64", std::slice::from_ref(&small));
+    let alone = asked("002-write-float-64", &runs[..1]);
     assert_eq!(alone.runs[0].scale, ["16 processes", "scale tiny"]);
     assert_eq!(alone.outcome, Outcome::Seen);
-    let both = asked("002-write-float-64", &[small.clone(), full]);
+    let both = asked("002-write-float-64", &runs);
     assert_eq!((both.runs[0].run.as_str(), both.runs[0].scale.len()), ("full", 0));
-    let huge = asked("002-huge-64", &[small]);
-    assert_eq!(reason(&huge), "needs scale=full, here tiny");
+    assert_eq!(reason(&asked("002-huge-64", &runs[..1])), "needs scale=full, here tiny");
 }
 
 /// What a gate leaves out of a claim over several rows is told, and half of them withhold it.
