@@ -31,14 +31,15 @@ pub struct Request<'a> {
 /// More are not lost for one candidate.
 const GUESTS_MAX: usize = 3;
 
-/// As [`crate::survey`], of what the guests' kernel mounts.
+/// As [`crate::survey`], of what the guests' kernel mounts; and what went wrong after the last answer: an image that was
+/// not removed, a guest that did not power off.
 ///
 /// # Errors
 /// There is no image to make candidates on, or no program to make them by.
 pub fn survey(
     request: &Request<'_>,
     listener: &mut dyn Listener,
-) -> Result<Vec<FeatureRow>, TourError> {
+) -> Result<(Vec<FeatureRow>, Option<TourError>), TourError> {
     let known: Vec<_> = request.candidates.iter().map(|(_, row)| *row).collect();
     let image = (request.backing, request.folder);
     let mut tour = Tour::prepare(request.means, &known, image, &mut |progress| {
@@ -53,8 +54,7 @@ pub fn survey(
         listener.hear(Asked::Row(&row));
         rows.push(row);
     }
-    tour.end()?;
-    Ok(rows)
+    Ok((rows, tour.end().err()))
 }
 
 fn asked(
@@ -120,17 +120,17 @@ impl Talk<'_> {
         let task = Task { folder, device, torn_time, first, known: known.clone() };
         let given = serde_json::to_string(&task).map_err(|error| error.to_string())?;
         let questions = table::capabilities();
-        let (mut answers, mut heard) = (Vec::new(), Ok(()));
+        let mut answers = Vec::new();
         let mut hear = |line: &str| {
-            heard = heard.clone().and_then(|()| inside::hear(line, &mut answers));
+            inside::hear(line, &mut answers)?;
             if let Some(next) = questions.get(answers.len()) {
                 listener.hear(Asked::Question(candidate, next));
             }
+            Ok(())
         };
         let stop = || request.means.interrupt.is_raised();
         let ended = guest.task(&[inside::WORD], &given, &mut hear, &stop);
-        let ended = heard.and(ended.map_err(|error| error.to_string()));
-        match (ended, questions.get(answers.len())) {
+        match (ended.map_err(|error| error.to_string()), questions.get(answers.len())) {
             (Ok(()), None) => Ok(answers),
             (Err(why), None) => Err(why),
             (ended, Some(next)) => {

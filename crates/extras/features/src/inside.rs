@@ -37,7 +37,14 @@ pub fn run() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     (words.next()? == WORKER && words.next()? == WORD).then(|| {
         let done = perform(&mut io::stdin().lock(), &mut io::stdout().lock());
-        if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        // The host tells the last line of the errors.
+        done.map_or_else(
+            |error| {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            },
+            |()| ExitCode::SUCCESS,
+        )
     })
 }
 

@@ -29,13 +29,11 @@ use crate::{
     deadline::GuestPhase,
     engine::{self, Boot, Engine, Kernel},
     error::GuestError,
-    message::{FromGuest, Order, ToGuest, receive, send},
+    message::{ENDED_WELL, FromGuest, Order, ToGuest, receive, send},
 };
 
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
-/// As the agent says it of a lane.
-const ENDED_WELL: &str = "exit code 0";
 const POLL: Duration = Duration::from_millis(50);
 
 /// Who hears the lines of a lane. A crew that is gone hears nothing more.
@@ -153,15 +151,15 @@ impl Guest {
     }
 
     /// This program in the guest as `pickfs worker WORDS`, for something that is no trial: it is given one line, and each
-    /// line that it says is heard.
+    /// line that it says is heard, until `hear` refuses one: only silence has a limit here.
     ///
     /// # Errors
-    /// It was silent for too long, ended otherwise than well, or the guest did.
+    /// It was silent for too long, said what is refused, ended otherwise than well, or the guest did.
     pub fn task(
         &self,
         words: &[&str],
         given: &str,
-        hear: &mut dyn FnMut(&str),
+        hear: &mut dyn FnMut(&str) -> Result<(), String>,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), GuestError> {
         let ((words_to, said), (errors, complained)) = (channel(), channel());
@@ -170,12 +168,16 @@ impl Guest {
         let (phase, mut since) = (GuestPhase::Task, Instant::now());
         let limit = phase.limit(self.stretched_by);
         loop {
-            match said.recv_timeout(POLL) {
+            let heard = said.recv_timeout(POLL);
+            if stop() {
+                return Err(GuestError::Interrupted);
+            }
+            match heard {
                 Ok(Heard { line: Some(line), .. }) => {
-                    hear(&line);
+                    let told = |reason| GuestError::Told { phase, reason, console: self.console() };
+                    hear(&line).map_err(told)?;
                     since = Instant::now();
                 }
-                Err(RecvTimeoutError::Timeout) if stop() => return Err(GuestError::Interrupted),
                 Err(RecvTimeoutError::Timeout) if since.elapsed() > limit => {
                     let (limit_s, console) = (limit.as_secs_f64(), self.console());
                     return Err(GuestError::Missed { phase, limit_s, console });

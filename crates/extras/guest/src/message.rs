@@ -6,6 +6,9 @@ use std::io::{self, BufRead, Write};
 use pickfs_record::{Action, Environment};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+/// Of a lane, in [`FromGuest::LaneEnded`].
+pub const ENDED_WELL: &str = "exit code 0";
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 pub enum ToGuest {

@@ -16,6 +16,14 @@ done
 "#;
 
 fn task(does: &str, stretched_by: f64) -> (Vec<String>, Result<(), GuestError>) {
+    task_until(does, stretched_by, &|| false)
+}
+
+fn task_until(
+    does: &str,
+    stretched_by: f64,
+    stop: &dyn Fn() -> bool,
+) -> (Vec<String>, Result<(), GuestError>) {
     let folder = tempfile::tempdir().unwrap();
     let worker = folder.path().join("engine");
     pickfs_testkit::install(&worker, GUEST.replace("DOES", does).as_bytes());
@@ -27,11 +35,15 @@ fn task(does: &str, stretched_by: f64) -> (Vec<String>, Result<(), GuestError>) 
         modules: Default::default(),
     };
     let boot = Boot { first_files: "/f".into(), disk: None, memory_bytes: 1 << 28, processors: 1 };
-    let (engine, kernel, stop) = (Engine::QemuTcg, &kernel, &|| false);
-    let start = Start { engine, kernel, boot: &boot, worker: &worker, stretched_by, stop };
+    let (engine, kernel, never) = (Engine::QemuTcg, &kernel, &|| false);
+    let start = Start { engine, kernel, boot: &boot, worker: &worker, stretched_by, stop: never };
     let guest = Guest::boot(&start).unwrap();
     let mut lines = Vec::new();
-    let ended = guest.task(&["ask"], "given", &mut |line| lines.push(line.to_owned()), stop);
+    let mut hear = |line: &str| {
+        lines.push(line.to_owned());
+        if line == "refuse" { Err(format!("`{line}` is refused")) } else { Ok(()) }
+    };
+    let ended = guest.task(&["ask"], "given", &mut hear, stop);
     (lines, ended)
 }
 
@@ -64,4 +76,17 @@ fn a_silent_task_is_over_at_its_deadline() {
     assert_eq!(lines, ["one"]);
     let Err(GuestError::Missed { phase, .. }) = ended else { panic!("{ended:?}") };
     assert_eq!(phase, GuestPhase::Task);
+}
+
+/// One that never falls silent.
+#[test]
+fn what_a_guest_says_is_heard_until_it_is_refused_or_somebody_stops() {
+    let (lines, ended) = task("tell said line refuse; while :; do tell said line more; done", 1.0);
+    assert_eq!(lines, ["refuse"]);
+    let Err(GuestError::Told { reason, .. }) = ended else { panic!("{ended:?}") };
+    assert_eq!(reason, "`refuse` is refused");
+    let looks = std::cell::Cell::new(0);
+    let stop = || looks.replace(looks.get() + 1) > 20;
+    let (lines, ended) = task_until("while :; do tell said line more; done", 1.0, &stop);
+    assert!(matches!(ended, Err(GuestError::Interrupted)) && lines.len() < 30, "{ended:?}");
 }

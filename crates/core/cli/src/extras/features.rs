@@ -49,7 +49,7 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     let rows = survey(&request, listener).map_err(anyhow::Error::from).and_then(|mut rows| {
         if !away.is_empty() {
             let request = Request { candidates: away, ..request };
-            rows.extend(in_guests(args, &request, listener)?);
+            rows.extend(in_guests(args, &request, is_root, listener)?);
         }
         Ok(rows)
     });
@@ -92,13 +92,18 @@ fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     words.into_iter().map(|word| Ok(word.parse()?)).collect()
 }
 
-/// Where nothing else was asked for, a guest that cannot be had is a reason and no end.
+/// Where nothing else was asked for, a guest that cannot be had is a reason and no end; but who is not root has asked
+/// nobody then.
 fn in_guests(
     args: &FeaturesArgs,
     request: &Request,
+    is_root: bool,
     listener: &mut Line,
 ) -> anyhow::Result<Vec<FeatureRow>> {
     match asked_in_guests(args, request, listener) {
+        Err(error) if args.engine == "auto" && !is_root => {
+            bail!("{error:#}; run with sudo, or ask a --dir")
+        }
         Err(error) if args.engine == "auto" => {
             let reason = format!("{error:#}");
             let of = |candidate| not_here(candidate, &reason, "leave it out, or --engine native");
@@ -141,7 +146,12 @@ fn asked_in_guests(
         torn_time: request.torn_time,
         only: None,
     };
-    Ok(pickfs_features::guests::survey(&request, listener)?)
+    let (rows, left) = pickfs_features::guests::survey(&request, listener)?;
+    if let Some(error) = left {
+        listener.clear();
+        terminal::tell(&format!("every question was asked; after that: {error}"));
+    }
+    Ok(rows)
 }
 
 /// Commas stand between names, but within options they belong to the candidate.
@@ -215,10 +225,15 @@ fn columns() -> usize {
     }
 }
 
-/// A candidate that failed shows in the exit code; one that is not here does not.
+/// A candidate that failed shows in the exit code; one that is not here does not, unless all are not.
 fn exit_of(table: &FeatureTable) -> Exit {
     let failed = |row: &FeatureRow| matches!(row.presence, Presence::Failed { .. });
-    if table.rows.iter().any(failed) { Exit::TrialsFailed } else { Exit::Done }
+    let is_asked = |row: &FeatureRow| matches!(row.presence, Presence::Asked { .. });
+    match table.rows.iter().any(failed) {
+        true => Exit::TrialsFailed,
+        false if table.rows.iter().any(is_asked) => Exit::Done,
+        false => Exit::NoAnswer,
+    }
 }
 
 /// The folder for image and mount point; nothing in a directory that is only asked.

@@ -1,6 +1,8 @@
-use std::fs;
+use std::{fs, os::unix::process::CommandExt};
 
-use crate::pickfs::{folder, pickfs, typed, unprivileged};
+use crate::pickfs::{
+    NOBODY, command, folder, is_root, nobody_reaches_us, pickfs, typed, unprivileged,
+};
 use serde_json::Value;
 
 #[test]
@@ -32,4 +34,22 @@ fn a_directory_must_be_there() {
     let said = pickfs(&["features", "--dir", "/no/such/folder"]);
     assert_eq!(said.code, Some(1), "{}", said.err);
     assert!(said.err.contains("/no/such/folder"), "{}", said.err);
+}
+
+/// No QEMU, no network, nothing kept.
+#[test]
+fn without_root_and_without_a_guest_nobody_is_asked_and_the_way_out_is_told() {
+    let (_kept, empty) = folder();
+    let mut features = command(&["features", "--fs", "ext4,xfs"]);
+    features.env("PATH", &empty).env("PICKFS_CACHE_DIR", &empty).current_dir(&empty);
+    if is_root() && nobody_reaches_us() {
+        features.uid(NOBODY).gid(NOBODY);
+    } else if is_root() {
+        println!("SKIPPED: nobody may not execute pickfs here");
+        return;
+    }
+    let said = features.output().expect("pickfs starts");
+    let error = String::from_utf8_lossy(&said.stderr);
+    assert_eq!(said.status.code(), Some(1), "{error}");
+    assert!(error.contains("run with sudo, or ask a --dir"), "{error}");
 }

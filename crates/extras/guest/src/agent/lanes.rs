@@ -6,7 +6,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use crate::message::FromGuest;
+use crate::message::{ENDED_WELL, FromGuest};
 use pickfs_record::trial::WORKER;
 use pickfs_sys::starting_gate::StartingGate;
 
@@ -68,6 +68,7 @@ fn follow(mut child: Child, lane: u16, channel: Channel) {
 fn how(status: ExitStatus) -> String {
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("signal {signal}"),
+        (None, Some(0)) => ENDED_WELL.into(),
         (None, Some(code)) => format!("exit code {code}"),
         _ => "an unknown cause".into(),
     }
