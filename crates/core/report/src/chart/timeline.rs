@@ -41,15 +41,14 @@ pub fn draw(subject: &Subject, panel: &Panel, look: Look, kind: ChartKind) -> Op
     let marks: Vec<_> =
         rows.flat_map(|row| causes::worst(subject, &row.cell, &metric.op, 1)).collect();
     let values = all().map(|p| p.1).chain(marks.iter().map(|m| m.value_ns));
-    let which = if is_best { "best" } else { "worst" };
+    let which = match kind {
+        ChartKind::BestPerSecond => "best of every second",
+        ChartKind::WorstPerSecondLinear => "worst of every second, linear",
+        _ => "worst of every second",
+    };
     let frame = Frame {
         look,
-        title: super::titled(
-            subject,
-            &format!("{}: {which} of every second", super::capital(op)),
-            panel,
-            look,
-        ),
+        title: super::titled(subject, &format!("{}: {which}", super::capital(op)), panel, look),
         hint: match is_best {
             true => "Smallest over all trials of that second, service time.".into(),
             false => format!(
