@@ -92,6 +92,7 @@ impl Claim {
                 let share = 100.0 * CAUSE_SHARE;
                 Some(format!("{}, {share:.0} % of the slow time or more{at}", self.measure))
             }
+            Measure::Time { one, other } => Some(format!("{one} longer than {other}{at}")),
             measure => Some(format!("{measure}, {}{at}", self.relation)),
         };
         let said = [&self.because, &self.asks].into_iter().filter(|text| !text.is_empty());
@@ -100,7 +101,7 @@ impl Claim {
 
     /// Its answer may be wrong by chance, so it has a part of a run's error.
     pub fn spends_error(&self) -> bool {
-        let is_cause = matches!(self.measure, Measure::Cause { .. });
+        let is_cause = matches!(self.measure, Measure::Cause { .. } | Measure::Time { .. });
         let is_asked = !self.is_shown && self.takes.is_empty();
         is_asked && (is_cause || self.relation.compares() || self.relation.is_bound())
     }

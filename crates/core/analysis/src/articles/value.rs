@@ -16,6 +16,7 @@ use crate::{
     answers::Ranked,
     decide::Rules,
     panels::Disturbed,
+    phases::rate_metric,
     summary::largest_ns,
     wording::{blocks_text, list},
 };
@@ -60,7 +61,14 @@ pub(super) fn of_row(
             Some(plainly((if holds { Outcome::Seen } else { Outcome::Opposite }, text)))
         }
         (Measure::Cause { word, op }, Relation::Some) => {
-            cause(claim, desk, placed, (word, op), rules)
+            let of = |trial: &TrialRecord| slow(trial, word, op);
+            share(claim, desk, placed, [word, &format!("the slow time of {op}")], of, rules)
+        }
+        (Measure::Time { one, other }, Relation::Some) => {
+            let of = |trial: &TrialRecord| {
+                Some((time_ns(trial, other)?, time_ns(trial, one)?, Vec::new()))
+            };
+            share(claim, desk, placed, [one, &format!("the time of {other}")], of, rules)
         }
         _ => None,
     }
@@ -166,23 +174,37 @@ fn slow(trial: &TrialRecord, word: &str, op: &str) -> Option<Slow> {
     Some((ledger.total_ns, of_word, rows.map(|row| title(&row.cause)).collect()))
 }
 
-/// Whether causes or holders with a word have their part of the slow time in the typical block.
-fn cause(
+/// Of a phase, as its lanes took it, or `cpu of` it.
+fn time_ns(trial: &TrialRecord, name: &str) -> Option<u64> {
+    let (cpu, name) = name.strip_prefix("cpu of ").map_or((false, name), |name| (true, name));
+    let phase = trial.phases.iter().find(|phase| phase.phase == name && phase.is_finished())?;
+    Some(if cpu { phase.cpu_user_ns + phase.cpu_system_ns } else { phase.elapsed_mean_ns })
+}
+
+/// Whether causes or holders with a word have their part of the slow time in the typical block, or a phase is longer
+/// than another.
+fn share(
     claim: &Claim,
     desk: &Desk<'_>,
     placed: &Placed<'_>,
-    (word, op): (&str, &str),
+    [own, whole]: [&str; 2],
+    of: impl Fn(&TrialRecord) -> Option<Slow>,
     rules: Rules,
 ) -> Option<Said> {
+    let (least, phase) = match &claim.measure {
+        Measure::Time { one, .. } => (1.0, one.strip_prefix("cpu of ").or(Some(one))),
+        _ => (CAUSE_SHARE, None),
+    };
+    let withheld = phase.and_then(|phase| gate(desk, [placed, placed], &rate_metric(phase)));
     let (group, index) = desk.place(&placed.row.cell)?;
     let trials = group.members[index].chosen(Disturbed::Kept);
     let found: Vec<(u32, Slow)> =
-        trials.iter().filter_map(|trial| Some((trial.block, slow(trial, word, op)?))).collect();
+        trials.iter().filter_map(|trial| Some((trial.block, of(trial)?))).collect();
     // Lower is better: the inverse of the share.
     let inverse = |all: u64, own: u64| all as f64 / own.max(1) as f64;
     let values: BTreeMap<u32, f64> =
         found.iter().map(|(block, (all, own, _))| (*block, inverse(*all, *own))).collect();
-    let ratio = judge::beside_bound(&values, 1.0 / CAUSE_SHARE, rules, None)?;
+    let ratio = judge::beside_bound(&values, 1.0 / least, rules, withheld)?;
     let outcome = judge::of_ratio(Relation::Faster, &ratio)?;
     let sum = |part: fn(&Slow) -> u64| -> u64 { found.iter().map(|(_, slow)| part(slow)).sum() };
     let share = 100.0 * sum(|slow| slow.1) as f64 / sum(|slow| slow.0).max(1) as f64;
@@ -192,8 +214,7 @@ fn cause(
     let by = if titles.is_empty() { String::new() } else { format!(" ({})", list(&titles)) };
     let having = found.iter().filter(|(_, slow)| slow.1 > 0).count();
     let blocks = blocks_text(ratio.blocks);
-    let text =
-        format!("{word}: {share:.0} % of the slow time of {op}{by}, in {having} of {blocks}");
+    let text = format!("{own}: {share:.0} % of {whole}{by}, in {having} of {blocks}");
     let takes = takes::pair(claim, desk, &ratio, &outcome);
     Some((outcome, text, takes))
 }

@@ -105,6 +105,25 @@ fn a_smaller_run_answers_with_its_scale_and_after_one_of_full_scale() {
     assert_eq!(reason(&asked("002-huge-64", &runs[..1])), "needs scale=full, here tiny");
 }
 
+#[test]
+fn a_phase_beside_another_is_longer_or_not() {
+    let mut run = column(64, 20, slow_ext4());
+    for phase in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
+        phase.elapsed_mean_ns = if phase.phase == "write float large" { 3_000 } else { 1_000 };
+        (phase.cpu_user_ns, phase.cpu_system_ns) = (1_500, 1_000);
+    }
+    let said = |time: &str| {
+        let rest = "subject = { fs = \"xfs\" }\nrelation = \"some\"\n";
+        let claim = format!("workload = \"column\"\nmeasure = \"time {time}\"\n{rest}");
+        put(&claim, std::slice::from_ref(&run))
+    };
+    let longer = said("write float large over sync float large");
+    assert_eq!(longer.outcome, Outcome::Seen, "{longer:?}");
+    let text = &longer.runs[0].evidence[0].text;
+    assert!(text.contains(": 300 % of the time of sync float large, in 20 of 20"), "{text}");
+    assert_eq!(said("cpu of write float large over write float large").outcome, Outcome::Opposite);
+}
+
 /// What a gate leaves out of a claim over several rows is told, and half of them withhold it.
 #[test]
 fn rows_that_are_left_out_are_counted_and_half_of_them_decide_nothing() {
