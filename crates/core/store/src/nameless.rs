@@ -56,6 +56,8 @@ const NAMING: [&str; 2] = [
     "the command left processes behind, which were ended when the trial was over: ",
 ];
 const NAME: &str = "NAME";
+/// What follows in a reason is the output of a program.
+const SAID: &str = "; it said: ";
 
 fn is_in(list: &str, word: &str) -> bool {
     list.split_ascii_whitespace().any(|one| one == word)
@@ -133,10 +135,13 @@ fn option_told(option: &str) -> &str {
     if is_number || is_in(WORDY, name) && !value.contains('/') { option } else { name }
 }
 
-/// Serial numbers and the like that facts hold, and servers of a network's file systems.
+/// Serial numbers and the like that facts hold, servers of a network's file systems, and accounts.
 fn names_of(run: &RunRecord) -> Vec<String> {
     let trials = run.trials.iter().map(|trial| &trial.environment);
-    let mut names = Vec::new();
+    let user = run.plan.params.get("user").and_then(Value::as_str).map(String::from);
+    let notes = run.trials.iter().flat_map(|trial| &trial.notes);
+    let accounts = notes.filter_map(|note| Some(note.strip_prefix(NAMING[0])?.to_owned()));
+    let mut names: Vec<String> = accounts.chain(user).collect();
     for facts in trials.chain([&run.environment, &run.card]) {
         for (key, value) in &facts.0 {
             let identity = serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
@@ -269,7 +274,11 @@ impl Words {
             }
             _ => {}
         }
-        let text = without_uuids(&self.without_paths(text));
+        let (text, left_out) = match text.split_once(SAID) {
+            Some((text, _)) if is_in(PROSE, field) => (text, "; what it said is left out"),
+            _ => (text, ""),
+        };
+        let text = without_uuids(&self.without_paths(text)) + left_out;
         let names = self.names.iter().filter(|_| is_in(PROSE, field));
         names.fold(text, |text, name| replaced(&text, name, NAME))
     }

@@ -14,7 +14,7 @@ use crate::nameless::nameless;
 /// Of all records of a file together, inflated: a long run of many phases has some twenty MiB.
 pub(crate) const INFLATED_BYTES_MAX: u64 = 64 << 20;
 
-const LACKS: &str = "logs by the second, histograms, single operations, outputs of steps, tables for SQL, names and \
+const LACKS: &str = "logs by the second, histograms, single operations, outputs of programs, tables for SQL, names and \
     paths of the machine and of its programs, values of environment variables";
 /// The same findings are made of it.
 ///

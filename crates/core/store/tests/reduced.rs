@@ -110,11 +110,13 @@ fn planted(run: &RunRecord) -> RunRecord {
     let mut value = to_value(run).expect("JSON");
     let mut are_free = BTreeMap::new();
     // Names that are looked up, or have words of their own.
-    let looked_up =
-        ["kind", "started", "typed", "who", "takers", "disk_takers", "metrics", "environment"];
+    let looked_up = ["kind", "started", "typed", "user", "who", "takers", "disk_takers", "metrics"];
     for at in places(&value, "") {
         let kind: String = at.chars().filter(|c| !c.is_ascii_digit()).collect();
-        if at.split('/').any(|part| looked_up.contains(&part)) && !kind.contains("/environment/o") {
+        // Variables have a rule of their own, and what these facts say goes wherever it stands.
+        let own = ["/params/environment/", "identity", "boot_id", "run_mark"];
+        let is_own = own.iter().any(|end| kind.ends_with(end));
+        if is_own || at.split('/').any(|part| looked_up.contains(&part)) {
             continue;
         }
         let mut put = |is_sure: bool| {
@@ -192,7 +194,9 @@ fn nothing_that_a_machine_fills_in_names_it() {
             row.who = ["planted-d in vfs_read", "planted-e", "jbd2"][at % 3].into();
         }
     }
-    run.trials[1].outcome = Outcome::Failed { reason: says.clone() };
+    let reason = format!("no end; the user planted-user; it said: planted {says}");
+    run.trials[1].outcome = Outcome::Failed { reason };
+    run.plan.params.insert("user".into(), "planted-user".into());
     let note = format!("others (planted 0.4 CPUs) took the CPU, {says}");
     run.ended = Some(RunEnd { at: "2026-01-01T00:00:00Z".into(), how: "disturbed".into(), note });
     run.trials.truncate(6);
