@@ -65,7 +65,7 @@ fn counted(bytes: &[u8]) -> Result<Vec<Counted>, String> {
     Ok(found)
 }
 
-const CUT: &str = "it is cut short";
+const CUT: &str = "its histogram is cut short; the program must close its log before it ends";
 
 fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, String> {
     let Some((cookie, rest)) = bytes.split_first_chunk::<4>() else { return Err(CUT.into()) };

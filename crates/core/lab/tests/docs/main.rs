@@ -183,6 +183,29 @@ fn the_operations_of_the_fix_engine_are_listed() {
     }
 }
 
+/// A new version of a workload breaks them else where they are run: on a quiet machine, by root.
+#[test]
+fn scripts_ask_for_the_version_of_a_workload_that_is_there() {
+    pickfs_engine_workloads::add();
+    let scripts = [
+        "benches/against-chronicle",
+        "benches/against-fio",
+        "benches/against-quickfix",
+        "peers/journaller/run",
+    ];
+    for script in scripts {
+        let text = fs::read_to_string(parts::file(script)).expect(script);
+        let asked = text.lines().filter_map(|line| line.trim().strip_prefix("trial "));
+        let asked: Vec<_> =
+            asked.map(|words| words.split(' ').take(2).collect::<Vec<_>>()).collect();
+        assert!(!asked.is_empty(), "{script} asks for none");
+        for words in asked {
+            let version = pickfs_workload::find(words[0]).expect(words[0]).version;
+            assert_eq!(words[1], version.to_string(), "{} in {script}", words[0]);
+        }
+    }
+}
+
 #[test]
 fn the_knobs_are_listed() {
     let mut table = String::from("| knob | what it does | values | reaches |\n|---|---|---|---|\n");
