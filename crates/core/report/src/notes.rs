@@ -95,7 +95,10 @@ pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
         }
         (text, cure.to_owned())
     };
-    notices.iter().map(told).collect()
+    let mut all: Vec<_> = notices.iter().map(told).collect();
+    // The candidates and the raw device may have changed, which is one doubt.
+    all.dedup();
+    all
 }
 
 /// Its words and what would help; of a kind without words its name.

@@ -1,8 +1,10 @@
 mod fixture;
 
 use fixture::Found;
+use pickfs_record::finding::Notice;
 use pickfs_report::{
     NextStep, Screen, Subject,
+    first::first_screen,
     markdown::markdown,
     terminal::{colour_of, whole_screen},
 };
@@ -61,6 +63,15 @@ fn an_axis_names_the_first_column() {
 fn markdown_of_a_capacity() {
     let (run, findings) = fixture::capacity();
     insta::assert_snapshot!(markdown(&Subject::new(&run, &findings), None));
+}
+
+#[test]
+fn the_candidates_and_the_raw_device_may_drift_and_it_is_one_doubt() {
+    let (run, mut findings) = fixture::capacity();
+    let of = findings.notices.iter().find(|notice| notice.kind == "drift").expect("a drift");
+    findings.notices.push(Notice { text: "the raw device ran at 1.30 times".into(), ..of.clone() });
+    let text = first_screen(&Subject::new(&run, &findings), &Screen::default());
+    assert_eq!(text.matches("the machine changed").count(), 1, "{text}");
 }
 
 #[test]

@@ -137,7 +137,9 @@ fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<Str
     let parts: Vec<&str> = texts.flat_map(|text| text.split(", ")).collect();
     let is_there = |fs: &String| {
         let mut own = rows.iter().filter(|row| row.property("fs").as_ref() == Some(fs));
-        own.any(|row| parts.contains(&row.row.label.as_str()))
+        own.any(|row| {
+            [&row.row.label, &row.cell.candidate.label].iter().any(|name| parts.contains(&name.as_str()))
+        })
     };
     unique(named.into_iter().filter(|fs| !is_there(fs)))
 }

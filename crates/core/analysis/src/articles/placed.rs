@@ -2,6 +2,7 @@ use pickfs_record::{
     Cell, CellId, Condition, Findings, Metric, Outcome, RunRecord, Scope, TrialRecord,
     finding::{OpSummary, Panel, PhaseCell, Row},
     plan::{Statistic, View},
+    quantity::counted,
 };
 use serde_json::Value;
 
@@ -159,10 +160,10 @@ impl<'a> Placed<'a> {
         match quantile {
             Some(row) if row.carried => None,
             Some(row) => Some(format!(
-                "{} of {}: {} slow episodes, and ten over three trials are needed",
+                "{} of {}: {}, and ten over three trials are needed",
                 quantile_name(q),
                 self.row.label,
-                row.episodes
+                counted(row.episodes, "slow episode")
             )),
             None => Some(format!("{} has no {}", self.row.label, metric.op)),
         }
