@@ -209,10 +209,16 @@ fn share_of_wrong(article: &Article, mut run: RunRecord, experiments: u64) -> f6
             phase.rate_per_s = 1e3 * (0.1 * dice.normal()).exp();
         }
         let all = answers([article], &[Source { run: &run, findings: &found }], &known);
-        let is_wrong = |outcome: &Outcome| {
-            matches!(outcome, Outcome::Seen | Outcome::Weaker | Outcome::Opposite)
+        // "Less than it says" is right here, but for its direction.
+        let has_direction = |answer: &Answer| {
+            let mut pairs = answer.runs.iter().flat_map(|run| &run.evidence);
+            pairs.any(|pair| pair.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0))
         };
-        all.iter().any(|answer| is_wrong(&answer.outcome))
+        all.iter().any(|answer| match answer.outcome {
+            Outcome::Seen | Outcome::Opposite => true,
+            Outcome::Weaker => has_direction(answer),
+            _ => false,
+        })
     };
     (0..experiments).filter(|seed| is_seen(seed)).count() as f64 / experiments as f64
 }

@@ -22,7 +22,10 @@ const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs
 /// The words of an outcome with what they mean, in the order of their tables.
 const WORDS: [(&str, &str); 7] = [
     ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
-    ("seen here, but smaller", "the same direction, by less than the claim says"),
+    (
+        "less than it says here",
+        "the interval of one pair at least leaves no room for what the claim says; its evidence tells the direction",
+    ),
     ("opposite here", "the interval of one pair at least lies on the other side"),
     ("no difference here", "the two differ by less than the margin that is named"),
     (
@@ -175,7 +178,7 @@ pub(crate) fn told(answers: &[&Answer], says: &str) -> Table {
         Table::new([("the article said", kind), (says, Kind::Word), ("how it was seen", kind)]);
     for answer in answers {
         let role = match answer.outcome {
-            Outcome::Seen | Outcome::Weaker => Role::Winner,
+            Outcome::Seen => Role::Winner,
             Outcome::Opposite => Role::Opposite,
             _ => Role::Equal,
         };

@@ -10,7 +10,7 @@ use crate::wording::list;
 pub enum Outcome {
     /// It was seen here.
     Seen,
-    /// It was seen here in the same direction, and by less than it says.
+    /// What it says is too much for here, in one pair at least; which row is the faster may be open.
     Weaker,
     /// The opposite was seen here.
     Opposite,
@@ -35,7 +35,7 @@ impl Outcome {
     pub fn words(&self) -> &'static str {
         match self {
             Outcome::Seen => "seen here",
-            Outcome::Weaker => "seen here, but smaller",
+            Outcome::Weaker => "less than it says here",
             Outcome::Opposite => "opposite here",
             Outcome::NoDifference { .. } => "no difference here",
             Outcome::Shown { .. } => "shown, not decided",

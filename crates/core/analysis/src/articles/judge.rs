@@ -134,10 +134,10 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
         (NotSlower(most), _) if high < 1.0 / most => Outcome::Opposite,
         (Within(_) | NotSlower(_), _) => both(),
         (_, Claim::Equal { margin }) => Outcome::NoDifference { visible_ratio: 1.0 + margin },
+        (AtLeast(least), Claim::Open | Claim::Faster) if high < least => Outcome::Weaker,
         (_, Claim::Open) => both(),
         (Slower, Claim::Slower) | (Differs, _) => Outcome::Seen,
         (Slower, Claim::Faster) | (_, Claim::Slower) => Outcome::Opposite,
-        (AtLeast(least), _) if high < least => Outcome::Weaker,
         (AtLeast(least), _) if low < least => both(),
         _ => Outcome::Seen,
     })
@@ -161,6 +161,7 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
         Claim::Equal { margin } if row.1.gate.is_none() => Some(1.0 + margin),
         _ => None,
     };
+    let equals = rows.iter().filter_map(margin).count();
     let equal = rows.iter().map(margin).reduce(|one, other| Some(one?.max(other?))).flatten();
     // Those that are left out are fewer than those that count.
     let allowed = allowed.min(rows.len().saturating_sub(1) / 2);
@@ -170,11 +171,12 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
         (Relation::Mixed, _) if rows.len() == faster.len().max(slower.len()) => Outcome::Opposite,
         (Relation::Dominates(_), _) if faster.len() + allowed >= rows.len() => Outcome::Seen,
         (Relation::Dominates(_), _) if 2 * slower.len() > rows.len() => Outcome::Opposite,
+        (Relation::Dominates(_), _) if slower.len() + equals > allowed => Outcome::Weaker,
         _ => {
             let blocks = rows.iter().map(|row| row.1.blocks).min().unwrap_or(0);
             let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.as_ref());
             let (faster, slower, all) = (faster.len(), slower.len(), rows.len());
-            let open = all - faster - slower - rows.iter().filter_map(margin).count();
+            let open = all - faster - slower - equals;
             let why = || format!("faster in {faster}, slower in {slower}, open in {open} of {all}");
             Outcome::NotDecided { blocks, why: gate.map_or_else(why, |gate| gate.why.clone()) }
         }
@@ -226,7 +228,8 @@ mod tests {
         assert_eq!(said(Relation::Slower, 0.5, 0.9), "seen here");
         assert_eq!(said(Relation::Slower, 1.1, 1.2), "opposite here");
         assert_eq!(said(Relation::AtLeast(2.0), 2.1, 4.0), "seen here");
-        assert_eq!(said(Relation::AtLeast(2.0), 1.2, 1.8), "seen here, but smaller");
+        assert_eq!(said(Relation::AtLeast(2.0), 1.2, 1.8), "less than it says here");
+        assert_eq!(said(Relation::AtLeast(2.0), 0.9, 1.8), "less than it says here");
         assert_eq!(said(Relation::AtLeast(2.0), 0.5, 0.8), "opposite here");
         assert_eq!(said(Relation::AtLeast(2.0), 1.2, 2.8), "not decided");
         assert_eq!(said(Relation::AtLeast(2.0), 0.9, 2.8), "not decided");
@@ -266,7 +269,8 @@ mod tests {
         assert_eq!(said(Relation::Dominates(0), &[up, flat, up]), "not decided");
         assert_eq!(said(Relation::Dominates(1), &[up, flat, up]), "seen here");
         assert_eq!(said(Relation::Dominates(3), &[up, flat]), "not decided", "one of two is half");
-        assert_eq!(said(Relation::Dominates(0), &[up, up, up, down]), "not decided");
+        assert_eq!(said(Relation::Dominates(0), &[up, up, up, down]), "less than it says here");
+        assert_eq!(said(Relation::Dominates(1), &[up, up, flat, down]), "not decided");
         assert_eq!(said(Relation::Dominates(0), &[down, down, up]), "opposite here");
         assert_eq!(said(Relation::Dominates(1), &[up, down, up]), "seen here");
         assert_eq!(said(Relation::Dominates(0), &[flat, flat]), "not decided");
@@ -275,8 +279,8 @@ mod tests {
         assert_eq!(said(Relation::Mixed, &[flat, flat]), "not decided");
         assert_eq!(said(Relation::Mixed, &[up, up]), "opposite here");
         assert_eq!(said(Relation::Mixed, &[near, near]), "no difference here");
-        let few = of_rows(Relation::Dominates(0), &rows(&[up, flat, down, near])).expect("rows");
-        let why = "faster in 1, slower in 1, open in 1 of 4";
+        let few = of_rows(Relation::Dominates(1), &rows(&[up, flat, down, flat])).expect("rows");
+        let why = "faster in 1, slower in 1, open in 2 of 4";
         assert_eq!(few.0, Outcome::NotDecided { blocks: 8, why: why.into() });
         let (_, text) = of_rows(Relation::Dominates(0), &rows(&[up, down])).expect("rows");
         assert!(

@@ -67,7 +67,15 @@ fn together_say(relation: Relation, evidence: &[Evidence]) -> Outcome {
     let one = || all().find(|own| **own == Outcome::Seen).or(all().find(|own| !own.is_answer()));
     let one = if relation.needs_one() { one() } else { None };
     let heaviest = one.or(all().max_by_key(|own| own.weight()));
-    heaviest.cloned().unwrap_or_else(|| Outcome::not_testable("no rows"))
+    let is_less = |own: &Outcome| matches!(own, Outcome::Weaker | Outcome::NoDifference { .. });
+    match heaviest {
+        // What must hold in each pair does not, whatever becomes of those that are open.
+        Some(Outcome::NotDecided { .. }) if !relation.needs_one() && all().any(is_less) => {
+            Outcome::Weaker
+        }
+        Some(own) => own.clone(),
+        None => Outcome::not_testable("no rows"),
+    }
 }
 
 /// A claim over several pairs could have seen what its coarsest pair could.
