@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{
-    articles::{Article, Known, Outcome, Relation, Source, answers, find},
+    articles::{Answer, Article, Known, Outcome, Relation, Source, answers, find},
     budget,
     decide::{Decision, End, Rules, Standing, decide},
     findings,

@@ -4,7 +4,7 @@ use pickfs_analysis::{
     articles::{Answer, of_run},
     published::{self, UnknownTable, beside::beside},
 };
-use pickfs_record::Metric;
+use pickfs_record::{Metric, finding::AnswerEnd};
 use thiserror::Error;
 
 use crate::{
@@ -71,10 +71,13 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
     }
 }
 
-/// How the first question ended, for a cell of a table.
+/// How the first question that was decided ended, for a cell of a table; the first where none was.
 fn line(subject: &Subject) -> String {
     let endings = &subject.findings.endings;
-    let Some(first) = endings.first() else { return "nothing was asked".into() };
+    let mut decided = endings.iter().filter(|ending| ending.end != AnswerEnd::NoAnswer);
+    let Some(first) = decided.next().or(endings.first()) else {
+        return "nothing was asked".into();
+    };
     let more = match endings.len() - 1 {
         0 => String::new(),
         more => format!(" (and {more} more)"),

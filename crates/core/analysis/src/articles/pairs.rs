@@ -146,7 +146,9 @@ fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<Str
     let is_there = |fs: &String| {
         let mut own = rows.iter().filter(|row| row.property("fs").as_ref() == Some(fs));
         own.any(|row| {
-            [&row.row.label, &row.cell.candidate.label].iter().any(|name| parts.contains(&name.as_str()))
+            [&row.row.label, &row.cell.candidate.label]
+                .iter()
+                .any(|name| parts.contains(&name.as_str()))
         })
     };
     unique(named.into_iter().filter(|fs| !is_there(fs)))
