@@ -73,8 +73,15 @@ impl Outcome {
     }
 }
 
+/// Who is given no outcome is not answered.
+impl Default for Outcome {
+    fn default() -> Self {
+        Outcome::not_testable("")
+    }
+}
+
 /// What one pair of rows, or one row, says to a claim.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Evidence {
     /// What the two share and other rows of the run do not; empty where there is nothing of it.
     pub panel: String,

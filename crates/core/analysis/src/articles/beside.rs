@@ -54,18 +54,8 @@ fn of_file_system(
         None => Outcome::NotDecided { blocks: 0, why: format!("{fs} has it in part") },
     };
     let words = if given.words.is_empty() { String::new() } else { format!(" ({})", given.words) };
-    Some(Evidence {
-        panel: String::new(),
-        subject: fs.into(),
-        object: String::new(),
-        ratio: None,
-        interval: None,
-        blocks: 0,
-        is_planned: false,
-        outcome,
-        takes: String::new(),
-        text: format!("{fs}: {key} {}{words}", given.verdict),
-    })
+    let text = format!("{fs}: {key} {}{words}", given.verdict);
+    Some(Evidence { subject: fs.into(), outcome, text, ..Evidence::default() })
 }
 
 pub(super) fn fact(claim: &Claim, name: &str, origins: &BTreeMap<String, Origin>) -> Outcome {

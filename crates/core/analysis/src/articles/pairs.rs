@@ -29,6 +29,9 @@ pub(super) fn miss<T>(step: u8, reason: impl Into<String>) -> Result<T, Miss> {
     Err(Miss { step, reason: reason.into(), wants: String::new() })
 }
 
+/// What rows say, and the ratio that says it.
+pub(super) type Told = (Evidence, Option<Ratio>);
+
 pub(super) fn run_answer(
     claim: &Claim,
     desk: &Desk<'_>,
@@ -41,13 +44,18 @@ pub(super) fn run_answer(
     if !budget::may_answer(&desk.run.plan, claim) {
         return miss(9, "its plan, as it was run, leaves out what is asked");
     }
-    let evidence = match claim.relation.compares() {
+    let told = match claim.relation.compares() {
         false => alone(claim, desk, &subjects)?,
         true => {
             let objects = fitting(claim, desk, rows, &claim.object)?;
             together(claim, desk, &subjects, &objects)?
         }
     };
+    let with_takes = |(evidence, found): Told| {
+        let takes = takes::of_rows(claim, desk, &evidence.outcome, found.as_ref());
+        Evidence { takes, ..evidence }
+    };
+    let evidence: Vec<Evidence> = told.into_iter().map(with_takes).collect();
     let without = without(claim, rows, &evidence);
     let outcome = coarsest(together_say(claim.relation, &evidence), &evidence);
     let is_enough = if claim.relation.needs_one() { Outcome::Seen } else { Outcome::Opposite };
@@ -180,26 +188,17 @@ fn conditions(placed: &Placed<'_>) -> Vec<String> {
     ground.chain(work).collect()
 }
 
-fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Evidence>, Miss> {
+fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Told>, Miss> {
     let rules = budget::claim(&desk.run.plan);
     let rules = Rules { alpha: rules.alpha / subjects.len().max(1) as f64, ..rules };
-    let evidence = |placed: &Placed<'_>| {
-        let (outcome, text, takes) = value::of_row(claim, desk, placed, rules)?;
-        let label = &placed.row.label;
-        Some(Evidence {
-            panel: placed.panel.title.clone(),
-            subject: label.clone(),
-            object: String::new(),
-            ratio: None,
-            interval: None,
-            blocks: placed.row.trials,
-            is_planned: false,
-            text: format!("{label}{}: {text}", place(&placed.panel.title)),
-            takes,
-            outcome,
-        })
+    let told = |placed: &Placed<'_>| {
+        let (outcome, text, found) = value::of_row(claim, desk, placed, rules)?;
+        let (subject, panel) = (placed.row.label.clone(), placed.panel.title.clone());
+        let text = format!("{subject}{}: {text}", place(&panel));
+        let own = Evidence { panel, subject, outcome, text, ..Evidence::default() };
+        Some((Evidence { blocks: placed.row.trials, ..own }, found))
     };
-    let found: Vec<_> = subjects.iter().filter_map(evidence).collect();
+    let found: Vec<_> = subjects.iter().filter_map(told).collect();
     match (found.is_empty(), &claim.measure) {
         (false, _) => Ok(found),
         (_, Measure::Cause { op, .. }) => {
@@ -221,7 +220,7 @@ fn together(
     desk: &Desk<'_>,
     subjects: &[Placed<'_>],
     objects: &[Placed<'_>],
-) -> Result<Vec<Evidence>, Miss> {
+) -> Result<Vec<Told>, Miss> {
     let of = |subject| objects.iter().map(move |object| [subject, object]);
     let both = subjects.iter().flat_map(of).filter(|[one, other]| one.row.cell != other.row.cell);
     let (mut pairs, mut nearest): (Vec<[&Placed<'_>; 2]>, _) = (Vec::new(), None::<Miss>);
@@ -241,7 +240,7 @@ fn together(
     let (mut found, mut lost) = (Vec::new(), Vec::new());
     for two in pairs {
         match pair(claim, desk, two, rules) {
-            Ok(evidence) => found.push(evidence),
+            Ok(told) => found.push(told),
             Err(miss) => {
                 lost.extend((miss.step == NO_RESULT).then(|| open(two, &miss.reason)));
                 keep(miss);
@@ -257,112 +256,66 @@ fn together(
 }
 
 /// A pair of which one has no result: it must not drop out of a claim in silence.
-fn open(two: [&Placed<'_>; 2], why: &str) -> Evidence {
+fn open(two: [&Placed<'_>; 2], why: &str) -> Told {
     let (panel, [subject, object]) = apart::words(two);
-    Evidence {
-        text: format!("{subject} beside {object}{}: {why}", place(&panel)),
-        panel,
-        subject,
-        object,
-        ratio: None,
-        interval: None,
-        blocks: 0,
-        is_planned: false,
-        takes: String::new(),
-        outcome: Outcome::NotDecided { blocks: 0, why: why.into() },
-    }
+    let text = format!("{subject} beside {object}{}: {why}", place(&panel));
+    let outcome = Outcome::NotDecided { blocks: 0, why: why.into() };
+    (Evidence { panel, subject, object, outcome, text, ..Evidence::default() }, None)
 }
 
-fn pair(
-    claim: &Claim,
-    desk: &Desk<'_>,
-    two: [&Placed<'_>; 2],
-    rules: Rules,
-) -> Result<Evidence, Miss> {
+fn pair(claim: &Claim, desk: &Desk<'_>, two: [&Placed<'_>; 2], rules: Rules) -> Result<Told, Miss> {
     if let Some(row) = two.into_iter().find(|row| row.row.trials == 0) {
         return miss(NO_RESULT, format!("{} has no result: {}", row.row.label, reason(row)));
     }
     match &claim.measure {
-        Measure::Number(metric) => match apart::only_shown(claim, two) {
-            Some(why) => shown(desk, metric, two, why, rules),
-            None => of_metric(claim, desk, metric, two, rules),
-        },
+        Measure::Number(metric) => {
+            compared(claim, desk, (&metric.to_string(), &[metric]), two, rules)
+        }
         Measure::Table(rows) => several::mean(claim, desk, rows, two, rules),
         Measure::Phases(rows) => several::each(claim, desk, rows, two, rules),
         other => miss(9, format!("{other} is not compared between rows")),
     }
 }
 
-/// A ratio that decides nothing, so it has no interval.
-fn shown(
-    desk: &Desk<'_>,
-    metric: &Metric,
-    two: [&Placed<'_>; 2],
-    why: &str,
-    rules: Rules,
-) -> Result<Evidence, Miss> {
-    let Some(mut found) = judge::ratio(desk, two, &[metric], rules) else {
-        return miss(6, format!("{metric} was not measured"));
-    };
-    found.interval = None;
-    let outcome = Outcome::Shown { why: why.into() };
-    Ok(evidence(&metric.to_string(), found, outcome, two, false))
-}
-
-fn of_metric(
+/// By a metric, or by the geometric mean of several. What is only shown has no interval, as it decides nothing.
+pub(super) fn compared(
     claim: &Claim,
     desk: &Desk<'_>,
-    metric: &Metric,
+    (name, metrics): (&str, &[&Metric]),
     two: [&Placed<'_>; 2],
     rules: Rules,
-) -> Result<Evidence, Miss> {
-    let planned = judge::planned(desk, two, metric);
+) -> Result<Told, Miss> {
+    let shown = apart::only_shown(claim, two);
+    let number = metrics.first().filter(|_| matches!(claim.measure, Measure::Number(_)));
+    let planned = number.filter(|_| shown.is_none()).and_then(|own| judge::planned(desk, two, own));
     let is_planned = planned.is_some();
-    let Some(found) = planned.or_else(|| judge::ratio(desk, two, &[metric], rules)) else {
-        return miss(6, format!("{metric} was not measured"));
+    let Some(mut found) = planned.or_else(|| judge::ratio(desk, two, metrics, rules)) else {
+        return miss(6, format!("{name} was not measured"));
     };
-    let [subject, object] = two;
-    let outcome = match subject.doubt(metric).or_else(|| object.doubt(metric)) {
-        Some(why) => Some(Outcome::NotDecided { blocks: found.blocks, why }),
-        None => judge::of_ratio(claim.relation, &found),
-    };
-    match outcome {
-        Some(outcome) => {
-            let takes = takes::pair(claim, desk, &found, &outcome);
-            let name = metric.to_string();
-            Ok(Evidence { takes, ..evidence(&name, found, outcome, two, is_planned) })
+    let doubt = number.and_then(|own| two.iter().find_map(|row| row.doubt(own)));
+    let outcome = match (shown, doubt) {
+        (Some(why), _) => {
+            found.interval = None;
+            Some(Outcome::Shown { why: why.into() })
         }
-        None => miss(9, format!("`{}` says nothing of {metric}", claim.relation)),
-    }
+        (None, Some(why)) => Some(Outcome::NotDecided { blocks: found.blocks, why }),
+        (None, None) => judge::of_ratio(claim.relation, &found),
+    };
+    let Some(outcome) = outcome else {
+        return miss(9, format!("`{}` says nothing of {name}", claim.relation));
+    };
+    let (panel, [subject, object]) = apart::words(two);
+    let said = ratio_text(&subject, &object, &found, &outcome);
+    let planned = if is_planned { ", planned" } else { "" };
+    let text = format!("{name}{}: {said}; {}{planned}", place(&panel), blocks_text(found.blocks));
+    let ratio = Some(found.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+    let own = Evidence { panel, subject, object, ratio, outcome, text, ..Evidence::default() };
+    let (interval, blocks) = (found.interval, found.blocks);
+    Ok((Evidence { interval, blocks, is_planned, ..own }, Some(found)))
 }
 
 fn reason(placed: &Placed<'_>) -> String {
     placed.row.failure.clone().unwrap_or("no trial came to its end".into())
-}
-
-pub(super) fn evidence(
-    name: &str,
-    found: Ratio,
-    outcome: Outcome,
-    two: [&Placed<'_>; 2],
-    is_planned: bool,
-) -> Evidence {
-    let (panel, [subject, object]) = apart::words(two);
-    let said = ratio_text(&subject, &object, &found, &outcome);
-    let planned = if is_planned { ", planned" } else { "" };
-    let blocks = blocks_text(found.blocks);
-    Evidence {
-        text: format!("{name}{}: {said}; {blocks}{planned}", place(&panel)),
-        panel,
-        subject,
-        object,
-        ratio: Some(found.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0),
-        interval: found.interval,
-        blocks: found.blocks,
-        is_planned,
-        takes: String::new(),
-        outcome,
-    }
 }
 
 /// `xfs 1.38x faster than ext4 [1.21, 1.57]`; nothing is called faster that is not told apart.

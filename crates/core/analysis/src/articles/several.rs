@@ -7,9 +7,8 @@ use super::{
     Claim, Evidence, Outcome, apart,
     judge::{self, Withheld},
     measure::Rows,
-    pairs::{Miss, evidence, miss, place},
+    pairs::{Miss, Told, compared, miss, place},
     placed::{Desk, Placed},
-    takes,
 };
 use crate::{decide::Rules, phases::rate_metric, published, wording::blocks_text};
 
@@ -94,22 +93,12 @@ pub(super) fn mean(
     rows: &Rows,
     two: [&Placed<'_>; 2],
     rules: Rules,
-) -> Result<Evidence, Miss> {
+) -> Result<Told, Miss> {
     let wanted = wanted(claim, desk, rows, two);
-    let metrics = &wanted.metrics;
-    let found = judge::ratio(desk, two, &metrics.iter().collect::<Vec<_>>(), rules);
-    let Some(found) = found else {
-        return miss(6, format!("no {} that both rows have", claim.measure));
-    };
+    let metrics: Vec<&Metric> = wanted.metrics.iter().collect();
     let name = format!("mean of {} rows ({})", metrics.len(), claim.measure);
-    match judge::of_ratio(claim.relation, &found) {
-        Some(outcome) => {
-            let takes = takes::pair(claim, desk, &found, &outcome);
-            let own = evidence(&name, found, outcome, two, false);
-            Ok(wanted.judged(Evidence { takes, ..own }))
-        }
-        None => miss(9, format!("`{}` says nothing of a mean", claim.relation)),
-    }
+    let (evidence, found) = compared(claim, desk, (&name, &metrics), two, rules)?;
+    Ok((wanted.judged(evidence), found))
 }
 
 pub(super) fn each(
@@ -118,7 +107,7 @@ pub(super) fn each(
     rows: &Rows,
     two: [&Placed<'_>; 2],
     rules: Rules,
-) -> Result<Evidence, Miss> {
+) -> Result<Told, Miss> {
     let wanted = wanted(claim, desk, rows, two);
     let each = Rules { alpha: rules.alpha / wanted.metrics.len().max(1) as f64, ..rules };
     let ratios: Vec<judge::Named<'_>> = wanted
@@ -132,22 +121,13 @@ pub(super) fn each(
     let Some((outcome, text)) = judge::of_rows(claim.relation, &ratios) else {
         return miss(9, format!("`{}` says nothing of several rows", claim.relation));
     };
-    let (panel, [one, other]) = apart::words(two);
+    let (panel, [subject, object]) = apart::words(two);
     let blocks = ratios.iter().map(|(_, ratio)| ratio.blocks).min().unwrap_or(0);
     let place = place(&panel);
+    let text = format!("{subject} beside {object}{place}: {text}; {}", blocks_text(blocks));
+    let own = Evidence { panel, subject, object, blocks, outcome, text, ..Evidence::default() };
     // What would decide the first row that is open.
-    let open = ratios.iter().find(|(_, ratio)| ratio.claim == Claimed::Open);
-    Ok(wanted.judged(Evidence {
-        panel,
-        takes: open
-            .map_or_else(String::new, |(_, ratio)| takes::pair(claim, desk, ratio, &outcome)),
-        text: format!("{one} beside {other}{place}: {text}; {}", blocks_text(blocks)),
-        subject: one,
-        object: other,
-        ratio: None,
-        interval: None,
-        blocks,
-        is_planned: false,
-        outcome,
-    }))
+    let mut rows = ratios.into_iter().map(|(_, ratio)| ratio);
+    let open = rows.find(|ratio| ratio.claim == Claimed::Open);
+    Ok((wanted.judged(own), open))
 }

@@ -5,12 +5,18 @@ use pickfs_record::{RunRecord, quantity::span_text};
 use super::{Claim, Measure, Outcome, RunAnswer, judge::Ratio, pairs::Miss, placed::Desk};
 use crate::wording::{blocks_text, list};
 
-/// What would decide a comparison; nothing where it is decided.
-pub(super) fn pair(claim: &Claim, desk: &Desk<'_>, found: &Ratio, outcome: &Outcome) -> String {
-    if outcome.is_answer() {
+/// What would decide what rows say, by a ratio or by none; nothing where it is decided or only shown.
+pub(super) fn of_rows(
+    claim: &Claim,
+    desk: &Desk<'_>,
+    outcome: &Outcome,
+    found: Option<&Ratio>,
+) -> String {
+    if outcome.is_answer() || matches!(outcome, Outcome::Shown { .. }) {
         return String::new();
     }
     let plan = plan(claim, Some(desk.run));
+    let Some(found) = found else { return format!("a run of {plan}") };
     match (&found.gate, found.more_blocks()) {
         (Some(gate), _) => format!("another run of {plan}: {}", gate.mend),
         (_, None) => {

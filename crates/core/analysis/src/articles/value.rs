@@ -8,9 +8,8 @@ use pickfs_record::{
 
 use super::{
     Claim, Measure, Outcome, Relation, apart,
-    judge::{self, gate},
+    judge::{self, Ratio, gate},
     placed::{Desk, Placed},
-    takes,
 };
 use crate::{
     answers::Ranked,
@@ -24,8 +23,8 @@ use crate::{
 /// What decides nothing below this part of the slow time: it is there, and not the reason.
 pub(super) const CAUSE_SHARE: f64 = 0.05;
 
-/// What one row says: the outcome, how it was seen, what would decide it.
-pub(super) type Said = (Outcome, String, String);
+/// What one row says: the outcome, how it was seen, the ratio that says it.
+pub(super) type Said = (Outcome, String, Option<Ratio>);
 
 pub(super) fn of_row(
     claim: &Claim,
@@ -33,14 +32,9 @@ pub(super) fn of_row(
     placed: &Placed<'_>,
     rules: Rules,
 ) -> Option<Said> {
-    let plainly = |(outcome, text): (Outcome, String)| {
-        let again = || format!("a run of {}", takes::plan(claim, Some(desk.run)));
-        let takes = if outcome.is_answer() { String::new() } else { again() };
-        (outcome, text, takes)
-    };
     match (&claim.measure, claim.relation) {
         (Measure::Number(metric), Relation::Fails | Relation::Works) => {
-            phase(metric, claim.relation, placed).map(plainly)
+            phase(metric, claim.relation, placed)
         }
         (Measure::Number(metric), Relation::Under(bound) | Relation::Over(bound))
             if claim.is_shown && metric.statistic == Statistic::Worst =>
@@ -58,7 +52,7 @@ pub(super) fn of_row(
             let trials = counted(placed.row.trials.into(), "trial");
             let text = format!("{name}: {} over {trials}", count.round());
             let holds = (count > 0.0) == (claim.relation == Relation::Some);
-            Some(plainly((if holds { Outcome::Seen } else { Outcome::Opposite }, text)))
+            Some((if holds { Outcome::Seen } else { Outcome::Opposite }, text, None))
         }
         (Measure::Cause { word, op }, Relation::Some) => {
             let of = |trial: &TrialRecord| slow(trial, word, op);
@@ -74,7 +68,7 @@ pub(super) fn of_row(
     }
 }
 
-fn phase(metric: &Metric, relation: Relation, placed: &Placed<'_>) -> Option<(Outcome, String)> {
+fn phase(metric: &Metric, relation: Relation, placed: &Placed<'_>) -> Option<Said> {
     let phase = placed.op(metric)?;
     let cell = placed.phase(phase)?;
     let text = match &cell.failure {
@@ -84,7 +78,7 @@ fn phase(metric: &Metric, relation: Relation, placed: &Placed<'_>) -> Option<(Ou
         }
         None => format!("{phase}: {} came to the end", counted(cell.trials.into(), "trial")),
     };
-    Some((ended(relation, cell.trials, cell.failed), text))
+    Some((ended(relation, cell.trials, cell.failed), text, None))
 }
 
 fn ended(relation: Relation, trials: u32, failed: u32) -> Outcome {
@@ -120,7 +114,7 @@ fn seconds_over(
         duration_text(largest)
     );
     let outcome = Outcome::Shown { why: apart::EXTREME.into() };
-    Some((outcome, text, String::new()))
+    Some((outcome, text, None))
 }
 
 /// A value beside a bound, block by block; of a rate the time for one.
@@ -152,8 +146,7 @@ fn beside(
         _ => String::new(),
     };
     let text = format!("{metric} {}{interval}; {}", word(found.value), blocks_text(found.blocks));
-    let takes = takes::pair(claim, desk, &found, &outcome);
-    Some((outcome, text, takes))
+    Some((outcome, text, Some(found)))
 }
 
 /// Who stays under a bound is faster than it.
@@ -215,8 +208,7 @@ fn share(
     let having = found.iter().filter(|(_, slow)| slow.1 > 0).count();
     let blocks = blocks_text(ratio.blocks);
     let text = format!("{own}: {share:.0} % of {whole}{by}, in {having} of {blocks}");
-    let takes = takes::pair(claim, desk, &ratio, &outcome);
-    Some((outcome, text, takes))
+    Some((outcome, text, Some(ratio)))
 }
 
 #[cfg(test)]
