@@ -25,31 +25,13 @@ const WORDY: &str = "alloc_mode background_gc cache checkpoint compress compress
 /// Threads of the kernel by the first part of their name, ours, and what is none. All others are somebody's programs.
 const KERNEL: &str = "btrfs dmcrypt f2fs iou irq jbd2 jfsCommit jfsIO jfsSync kcompactd kdamond khugepaged ksoftirqd \
     kswapd kthreadd kworker migration nilfs oom rcu scsi swapper txg writeback xfs xfsaild z zfs";
-const OURS: [&str; 19] = [
-    "",
-    "appender",
-    "device completion",
-    "idle processor, waking up",
-    "interrupt",
-    "journal-ahead",
-    "journal-group",
-    "journal-heater",
-    "keeper",
-    "neighbour",
-    "others",
-    "pickfs",
-    "pickfs (the watch)",
-    "pickfs-worker",
-    "queue-ahead",
-    "reader",
-    "seeker",
-    "timer",
-    "words",
-];
+const OURS: &str = "; appender; device completion; idle processor, waking up; interrupt; journal-ahead; \
+    journal-group; journal-heater; keeper; neighbour; others; pickfs; pickfs (the watch); pickfs-worker; queue-ahead; \
+    reader; seeker; timer; words";
 /// Fields of text that is written while it runs, of the user's own commands, and facts that somebody may have given a
 /// name.
-const PROSE: &str = "args channels command missing note notes output reason remedy script text typed device.model \
-    host.product kernel.release kernel.version log_device.model os.name";
+const PROSE: &str = "args channels cleanup command missing needs note notes output prepare question reason remedy \
+    script setup teardown text typed device.model host.product kernel.release kernel.version log_device.model os.name";
 /// What follows in a note of the workload `command` is an account, or processes.
 const NAMING: [&str; 2] = [
     "the command ran as ",
@@ -70,15 +52,13 @@ pub fn nameless(mut run: RunRecord) -> serde_json::Result<RunRecord> {
     if let BackingSpec::Loop { directory, .. } = &mut run.plan.backing {
         *directory = None;
     }
-    let names = names_of(&run).into_iter().chain(names_here()).filter(|name| is_name(name));
     let levels = run.plan.axes.iter().flat_map(|axis| &axis.levels);
     let mut words = Words {
-        names: names.collect(),
+        names: names_of(&run),
         paths: paths(&run),
         levels: levels.filter_map(|level| Some(level.as_str()?.to_owned())).collect(),
         ..Words::default()
     };
-    words.rename_programs(&mut run);
     let facts = run.trials.iter_mut().map(|trial| &mut trial.environment);
     facts.chain([&mut run.environment, &mut run.card]).for_each(without_names);
     let mut value = serde_json::to_value(&run)?;
@@ -135,27 +115,25 @@ fn option_told(option: &str) -> &str {
     if is_number || is_in(WORDY, name) && !value.contains('/') { option } else { name }
 }
 
-/// Serial numbers and the like that facts hold, servers of a network's file systems, and accounts.
+/// Serial numbers and the like that facts hold, servers of a network's file systems, and accounts. Longer ones come
+/// first, as one may be a part of another.
 fn names_of(run: &RunRecord) -> Vec<String> {
-    let trials = run.trials.iter().map(|trial| &trial.environment);
-    let user = run.plan.params.get("user").and_then(Value::as_str).map(String::from);
+    let user = run.plan.params.get("user").and_then(Value::as_str);
     let notes = run.trials.iter().flat_map(|trial| &trial.notes);
-    let accounts = notes.filter_map(|note| Some(note.strip_prefix(NAMING[0])?.to_owned()));
-    let mut names: Vec<String> = accounts.chain(user).collect();
-    for facts in trials.chain([&run.environment, &run.card]) {
-        for (key, value) in &facts.0 {
-            let identity = serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
-            let parts = ["wwn", "serial", "dm_uuid", "boot_id"].map(|name| identity.get(name));
-            names.extend(
-                parts.into_iter().flatten().filter_map(|part| part.as_str().map(String::from)),
-            );
-            let of_source = key.ends_with(".source").then(|| value.split_once(":/")).flatten();
-            names.extend(of_source.map(|(server, _)| server.to_owned()));
-            names.extend(
-                ["host.boot_id", "host.run_mark"].contains(&&key[..]).then(|| value.clone()),
-            );
-        }
+    let accounts = notes.filter_map(|note| note.strip_prefix(NAMING[0])).chain(user);
+    let mut names: Vec<String> = accounts.map(String::from).chain(names_here()).collect();
+    let facts = run.trials.iter().map(|trial| &trial.environment);
+    for (key, value) in facts.chain([&run.environment, &run.card]).flat_map(|facts| &facts.0) {
+        let identity = serde_json::from_str::<Map<String, Value>>(value).unwrap_or_default();
+        let part = |name: &str| Some(identity.get(name)?.as_str()?.to_owned());
+        names.extend(["wwn", "serial", "dm_uuid", "boot_id"].into_iter().filter_map(part));
+        let server = value.split_once(":/").filter(|_| key.ends_with(".source"));
+        names.extend(server.map(|(server, _)| server.to_owned()));
+        names.extend(["host.boot_id", "host.run_mark"].contains(&&key[..]).then(|| value.clone()));
     }
+    names.retain(|name| is_name(name));
+    names.sort_by_key(|name| (Reverse(name.len()), name.clone()));
+    names.dedup();
     names
 }
 
@@ -199,7 +177,7 @@ fn paths(run: &RunRecord) -> Vec<(String, bool)> {
 /// A word for each path and each program, another for another.
 #[derive(Default)]
 struct Words {
-    names: BTreeSet<String>,
+    names: Vec<String>,
     paths: Vec<(String, bool)>,
     levels: BTreeSet<String>,
     words: BTreeMap<String, String>,
@@ -207,21 +185,14 @@ struct Words {
 }
 
 impl Words {
-    fn rename_programs(&mut self, run: &mut RunRecord) {
-        for trial in &mut run.trials {
-            let others = trial.disturbance.iter_mut();
-            let takers = others.flat_map(|one| one.takers.iter_mut().chain(&mut one.disk_takers));
-            let of_takers = takers.map(|(name, _)| name);
-            let rows = trial.stalls.iter_mut().flat_map(|own| &mut own.ops);
-            let of_rows = rows.flat_map(|op| &mut op.causes).map(|row| &mut row.who);
-            of_takers.chain(of_rows).for_each(|name| *name = self.program(name));
-        }
-        // Others that disturbed every trial end a run, by name.
-        for end in run.ended.iter_mut().filter(|end| end.note.starts_with("others (")) {
-            let (who, rest) = end.note.split_at(end.note.rfind(") ").unwrap_or_default());
-            let name = |text: String, (name, word): (&String, &String)| replaced(&text, name, word);
-            end.note = self.programs.iter().fold(who.to_owned(), name) + rest;
-        }
+    /// `others (rustc 0.9 CPUs, ld 0.3 CPUs) took the CPU`, by which a run ends.
+    fn without_programs(&mut self, note: &str) -> Option<String> {
+        let (who, rest) = note.strip_prefix("others (")?.rsplit_once(") ")?;
+        let each = who.split(", ").map(|one| match one.rsplitn(3, ' ').collect::<Vec<_>>()[..] {
+            [unit, taken, name] => format!("{} {taken} {unit}", self.program(name)),
+            _ => "PROGRAM".into(),
+        });
+        Some(format!("others ({}) {rest}", each.collect::<Vec<_>>().join(", ")))
     }
 
     fn program(&mut self, text: &str) -> String {
@@ -232,7 +203,7 @@ impl Words {
         let (name, function) = text.split_at(text.find(" in ").unwrap_or(text.len()));
         let first = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         let is_kernels = [first, first.trim_end_matches(|c: char| c.is_ascii_digit())];
-        if OURS.contains(&name)
+        if OURS.split("; ").any(|ours| ours == name)
             || is_kernels.iter().any(|first| is_in(KERNEL, first))
             || first.starts_with("PROGRAM")
         {
@@ -261,6 +232,11 @@ impl Words {
         if field == "user" && is_name(text) {
             return NAME.into();
         }
+        if is_in("disk_takers takers who", field) {
+            return self.program(text);
+        }
+        let renamed = (field == "note").then(|| self.without_programs(text)).flatten();
+        let text = renamed.as_deref().unwrap_or(text);
         if let Some(start) = NAMING.iter().find(|start| text.starts_with(**start)) {
             return format!("{start}{NAME}");
         }

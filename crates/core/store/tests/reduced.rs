@@ -1,11 +1,11 @@
 use std::{
     collections::BTreeMap,
     fs::{read, read_to_string},
-    io::{Read, Write},
+    io::Write,
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use flate2::{Compression, write::ZlibEncoder};
 use pickfs_record::{
     BackingSpec, RunRecord,
     environment::REDUCED_KEY,
@@ -14,7 +14,7 @@ use pickfs_record::{
 use pickfs_store::{RunFile, reduced, schema::FORMAT_REDUCED};
 use pickfs_testkit::{FakeRun, explained, fake_run};
 use proptest::prelude::*;
-use rusqlite::{Connection, types::Value as Stored};
+use rusqlite::Connection;
 use serde_json::{Value, from_value, json, to_value};
 
 /// As it would be found on a machine: with a mark, a device of its own, and the folder in which it ran.
@@ -134,27 +134,11 @@ fn planted(run: &RunRecord) -> RunRecord {
     from_value(value).expect("a run")
 }
 
-/// All that a file holds, inflated.
-fn bytes_of(path: &Path) -> String {
-    let mut all = read(path).expect("read");
-    let sql = Connection::open(path).expect("open");
-    for table in ["run", "trial", "ended", "interval_log"] {
-        let mut rows = sql.prepare(&format!("SELECT * FROM {table}")).expect("a table");
-        let columns = rows.column_count();
-        let mut rows = rows.query([]).expect("rows");
-        while let Some(row) = rows.next().expect("a row") {
-            for column in 0..columns {
-                match row.get(column).expect("a value") {
-                    Stored::Text(text) => all.extend(text.bytes()),
-                    Stored::Blob(bytes) => {
-                        ZlibDecoder::new(&bytes[..]).read_to_end(&mut all).map(drop).expect("zlib");
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-    String::from_utf8_lossy(&all).into_owned()
+/// All that a file holds, its records inflated.
+fn held_by(path: &Path) -> String {
+    let records = RunFile::open(path).and_then(|file| file.read()).expect("read");
+    let bytes = read(path).expect("read");
+    String::from_utf8_lossy(&bytes).into_owned() + &serde_json::to_string(&records).expect("JSON")
 }
 
 #[test]
@@ -171,7 +155,7 @@ fn nothing_that_a_machine_fills_in_names_it() {
         ("host.domain", "planted.example"),
         ("net.address", "10.11.12.13 planted"),
         ("device.serial", "planted"),
-        ("mount.source", "nas-planted:/export"),
+        ("mount.source", "planted-user-nas:/export"),
         ("host.source", "tank-planted/home"),
         (
             "mount.options",
@@ -181,7 +165,7 @@ fn nothing_that_a_machine_fills_in_names_it() {
         run.environment.put(key, value);
         run.trials[0].environment.put(key, value);
     }
-    let says = format!("naa.planted1 S4PLANTED, LVM-pLaNtEd; planted-boot nas-planted {host}");
+    let says = format!("naa.planted1 S4PLANTED, LVM-pLaNtEd; planted-boot planted-user-nas {host}");
     for trial in &mut run.trials {
         let others = trial.disturbance.get_or_insert_default();
         (others.foreign_user_share, others.foreign_system_share) = (0.5, 0.0);
@@ -197,15 +181,16 @@ fn nothing_that_a_machine_fills_in_names_it() {
     let reason = format!("no end; the user planted-user; it said: planted {says}");
     run.trials[1].outcome = Outcome::Failed { reason };
     run.plan.params.insert("user".into(), "planted-user".into());
-    let note = format!("others (planted 0.4 CPUs) took the CPU, {says}");
+    run.plan.params.insert("setup".into(), "ssh planted-user@planted-user-nas".into());
+    let note = format!("others (planted 0.4 CPUs, planted-b 0.1 CPUs) took the CPU, {says}");
     run.ended = Some(RunEnd { at: "2026-01-01T00:00:00Z".into(), how: "disturbed".into(), note });
     run.trials.truncate(6);
     let run = planted(&run);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.pickfs");
     RunFile::create_reduced(&path, &run).expect("written");
-    let held = bytes_of(&path);
-    for secret in ["planted", "PLANTED", "pLaNtEd", "9fe53990", "10.11.12.13"] {
+    let held = held_by(&path);
+    for secret in ["planted", "PLANTED", "pLaNtEd", "9fe53990", "10.11.12.13", "-nas"] {
         let around = held.split(secret).next().unwrap_or_default().chars().rev().take(80);
         assert!(!held.contains(secret), "{secret} behind {:?}", around.collect::<Vec<_>>());
     }
@@ -216,7 +201,7 @@ fn nothing_that_a_machine_fills_in_names_it() {
     let said =
         [&read.trials[0].notes.join(" "), &read.ended.expect("an end").note].map(String::clone);
     assert!(said.iter().all(|said| said.contains("NAME NAME, NAME; NAME NAME")), "{said:?}");
-    assert!(said[1].starts_with("others (PROGRAM1 0.4 CPUs)"), "{said:?}");
+    assert!(said[1].starts_with("others (PROGRAM1 0.4 CPUs, PROGRAM2 0.1 CPUs)"), "{said:?}");
     assert!(host == "localhost" || said.iter().all(|said| !said.contains(host)), "{said:?}");
 }
 
