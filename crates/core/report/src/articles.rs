@@ -10,7 +10,7 @@ use pickfs_analysis::{
     articles::{Answer, Article, Evidence, Outcome},
     wording::{blocks_text, list as list_text, percent_over_one},
 };
-use pickfs_record::RunRecord;
+use pickfs_record::{RunRecord, quantity::counted};
 
 use crate::document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list};
 
@@ -67,7 +67,8 @@ fn sum(answers: &[Answer]) -> String {
     let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
     let scaled = all.iter().filter(|own| own.outcome.is_answer() && scale(own).is_some()).count();
     let scaled = if scaled == 0 { String::new() } else { format!(", {scaled} of them {SCALED}") };
-    format!("{decided} of {} are decided here{scaled}: {}.", claims_text(all.len()), by_word(&all))
+    let claims = counted(all.len() as u64, "claim");
+    format!("{decided} of {claims} are decided here{scaled}: {}.", by_word(&all))
 }
 
 fn by_word(answers: &[&Answer]) -> String {
@@ -95,7 +96,7 @@ fn run_text(run: &RunRecord) -> String {
 pub(crate) fn of_run(answers: &[Answer]) -> Option<Node> {
     let all: Vec<&Answer> = answers.iter().collect();
     let nodes = vec![Node::Note(CAVEAT.into()), Node::Table(told(&all, "this run says"))];
-    let fold = Fold { is_panel: true, ..Fold::closed(claims_text(all.len()), nodes) };
+    let fold = Fold { is_panel: true, ..Fold::closed(counted(all.len() as u64, "claim"), nodes) };
     let nodes = vec![Node::Fold(fold)];
     let title = "What articles said of this".into();
     (!all.is_empty()).then_some(Node::Section("articles", title, nodes))
@@ -131,7 +132,7 @@ fn overview(articles: &[&Article], answers: &[Answer]) -> Table {
 fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     let (seen, rest): (Vec<&Answer>, Vec<&Answer>) =
         answers.iter().partition(|answer| !answer.runs.is_empty());
-    let said = format!("{}: {}", claims_text(answers.len()), by_word(answers));
+    let said = format!("{}: {}", counted(answers.len() as u64, "claim"), by_word(answers));
     let mut nodes = vec![
         Node::Heading(2, format!("{}  {}", article.id, article.title).into()),
         Node::Paragraph(said.into()),
@@ -245,9 +246,4 @@ fn details(answer: &Answer) -> Vec<String> {
     let stood = std::iter::once(&run.run).chain(&run.conditions).cloned().collect::<Vec<_>>();
     lines.push(format!("({})", stood.join(", ")));
     lines
-}
-
-/// `1 claim`, `7 claims`.
-fn claims_text(count: usize) -> String {
-    if count == 1 { "1 claim".into() } else { format!("{count} claims") }
 }

@@ -1,5 +1,5 @@
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     fs::{read, read_to_string},
     io::Write,
     path::{Path, PathBuf},
@@ -89,48 +89,45 @@ fn nothing_in_it_names_the_machine() {
     assert_eq!(read.environment.get("cpu.model"), found_run().environment.get("cpu.model"));
 }
 
-/// Where texts stand in a record.
-fn places(value: &Value, at: &str) -> Vec<String> {
+/// All places of a list are one.
+fn each_text(value: &mut Value, at: &str, call: &mut dyn FnMut(&str, &mut String)) {
     match value {
-        Value::String(_) => vec![at.to_owned()],
-        Value::Array(all) => {
-            all.iter().enumerate().flat_map(|(n, one)| places(one, &format!("{at}/{n}"))).collect()
+        Value::String(text) => call(at, text),
+        Value::Array(all) => all.iter_mut().for_each(|one| each_text(one, at, call)),
+        Value::Object(all) => {
+            all.iter_mut().for_each(|(name, one)| each_text(one, &format!("{at}/{name}"), call));
         }
-        Value::Object(all) => all
-            .iter()
-            .flat_map(|(name, one)| places(one, &format!("{at}/{}", name.replace('/', "~1"))))
-            .collect(),
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
 /// With a path and an UUID behind each text that may be any.
 fn planted(run: &RunRecord) -> RunRecord {
     const TELLS: &str = " in /home/planted/x, '/srv/planted' 9fe53990-4428-4ea5-8714-0496afc29d58";
-    let mut value = to_value(run).expect("JSON");
-    let mut are_free = BTreeMap::new();
     // Names that are looked up, or have words of their own.
     let looked_up = ["kind", "started", "typed", "user", "who", "takers", "disk_takers", "metrics"];
-    for at in places(&value, "") {
-        let kind: String = at.chars().filter(|c| !c.is_ascii_digit()).collect();
-        // Variables have a rule of their own, and what these facts say goes wherever it stands.
-        let own = ["/params/environment/", "identity", "boot_id", "run_mark"];
-        let is_own = own.iter().any(|end| kind.ends_with(end));
-        if is_own || at.split('/').any(|part| looked_up.contains(&part)) {
-            continue;
-        }
-        let mut put = |is_sure: bool| {
-            let mut with = if is_sure { Value::Null } else { value.clone() };
-            let text = (if is_sure { &mut value } else { &mut with }).pointer_mut(&at);
-            let text = text.expect("it is there");
-            *text = format!("{}{TELLS}", text.as_str().unwrap_or_default()).into();
-            is_sure || from_value::<RunRecord>(with).is_ok()
-        };
-        if *are_free.entry(kind).or_insert_with(|| put(false)) {
-            put(true);
+    // Variables have a rule of their own, and what these facts say goes wherever it stands.
+    let own = ["/params/environment", "identity", "boot_id", "run_mark"];
+    let mut value = to_value(run).expect("JSON");
+    let mut places = BTreeSet::new();
+    each_text(&mut value, "", &mut |at, _| {
+        places.insert(at.to_owned());
+    });
+    places.retain(|at| !at.split('/').any(|part| looked_up.contains(&part)));
+    places.retain(|at| !own.iter().any(|end| at.ends_with(end)));
+    let mut count = 0;
+    for place in &places {
+        let mut with = value.clone();
+        each_text(&mut with, "", &mut |at, text| {
+            if at == place {
+                text.push_str(TELLS);
+            }
+        });
+        if from_value::<RunRecord>(with.clone()).is_ok() {
+            (value, count) = (with, count + 1);
         }
     }
-    assert!(are_free.values().filter(|is_free| **is_free).count() > 40, "{are_free:?}");
+    assert!(count > 40, "{count} of {places:?}");
     from_value(value).expect("a run")
 }
 

@@ -19,16 +19,9 @@ pub(super) fn feature(claim: &Claim, key: &str, features: &FeatureAnswers) -> Ru
     let asked: Vec<&String> = evidence.iter().map(|evidence| &evidence.subject).collect();
     let without: Vec<String> =
         subjects(claim).iter().filter(|fs| !asked.contains(fs)).cloned().collect();
-    let worst = evidence.iter().max_by_key(|evidence| evidence.outcome.weight());
-    let outcome = worst.map_or_else(
-        || {
-            Outcome::not_testable(format!(
-                "the table of features has no answer of {}",
-                list(subjects(claim))
-            ))
-        },
-        |worst| worst.outcome.clone(),
-    );
+    let worst = evidence.iter().map(|own| &own.outcome).max_by_key(|outcome| outcome.weight());
+    let none = || format!("the table of features has no answer of {}", list(subjects(claim)));
+    let outcome = worst.cloned().unwrap_or_else(|| Outcome::not_testable(none()));
     let outcome = outcome.without(&without, &Outcome::Opposite, "this table");
     let (run, scale) = (FEATURES.into(), Vec::new());
     RunAnswer { run, outcome, evidence, without, scale, conditions: Vec::new() }
