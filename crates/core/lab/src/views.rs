@@ -8,20 +8,19 @@ use pickfs_record::{
     trial::WITH_FINAL_SYNC,
 };
 use pickfs_workload::command::metric::MetricAsk;
+use serde_json::Value;
 
 /// The plan may have been changed since it was read: a closed loop has none.
 pub fn settle(plan: &mut Plan) {
     let Ok(workload) = pickfs_workload::find(&plan.workload) else { return };
     let Ok(expansion) = expand(plan, workload, |_| Durability::PowerLoss) else { return };
-    let of_log: Vec<String> =
-        match plan.params.get("metrics").and_then(|metrics| metrics.as_array()) {
-            Some(metrics) => {
-                let asks =
-                    metrics.iter().filter_map(|text| text.as_str()?.parse::<MetricAsk>().ok());
-                asks.filter(MetricAsk::has_response).map(|ask| ask.name).collect()
-            }
-            None => Vec::new(),
-        };
+    let metrics = match plan.params.get("metrics") {
+        Some(Value::Array(all)) => &all[..],
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    let asks = metrics.iter().filter_map(|text| text.as_str()?.parse::<MetricAsk>().ok());
+    let of_log: Vec<String> = asks.filter(MetricAsk::has_response).map(|ask| ask.name).collect();
     let has_response = |metric: &Metric| {
         let op = metric.op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(&metric.op);
         let is_scheduled = workload.scheduled.contains(&op) || of_log.iter().any(|name| name == op);
@@ -62,6 +61,16 @@ mod tests {
         for name in ["fix", "pair", "column", "files", "dispute-capacity"] {
             assert!(views(name).iter().all(|view| *view == View::Service), "{name}");
         }
+    }
+
+    /// One metric may be a text instead of a list.
+    #[test]
+    fn a_log_whose_response_times_are_named_is_ranked_by_them() {
+        let chronicle = built_in("queue-chronicle").expect("a plan");
+        let mut plan = read_plan(chronicle.name, chronicle.text).expect("a good plan");
+        plan.params.insert("metrics".into(), "append=hlog:q.hlog#append,due".into());
+        settle(&mut plan);
+        assert_eq!(plan.design.primary[0].view, View::Response);
     }
 
     #[test]
