@@ -51,11 +51,12 @@ pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     };
     let mut teller = Teller { interrupt, counts: [0; 3], began: Instant::now() };
     let began = teller.began;
-    survey(&request, &mut teller)?;
+    let (_, left) = survey(&request, &mut teller)?;
     let ([kept, skipped, failed], took_s) = (teller.counts, began.elapsed().as_secs_f64());
     terminal::line(&format!(
         "{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all"
     ));
+    left.map_or(Ok(()), Err)?;
     match failed {
         0 => Ok(Exit::Done),
         _ => Ok(Exit::TrialsFailed),
