@@ -161,7 +161,7 @@ fn visible(text: &str, colour: bool) -> String {
     for c in text.chars() {
         if let Some(code) = colour_of(c) {
             if colour {
-                shown.push_str(code);
+                shown.push_str(&code);
                 is_painted = true;
             }
         } else {

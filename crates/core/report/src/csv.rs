@@ -98,31 +98,9 @@ fn selected(subject: &Subject, sql: &str) -> Result<String, csv::Error> {
 }
 
 pub fn summary_csv(subject: &Subject) -> Result<String, csv::Error> {
-    let header = [
-        "panel",
-        "row",
-        "cell",
-        "backing",
-        "durability",
-        "trials",
-        "failed",
-        "op",
-        "view",
-        "statistic",
-        "median_ns",
-        "low_ns",
-        "high_ns",
-        "episodes",
-        "carried",
-        "operations",
-        "reference",
-        "speedup",
-        "interval_low",
-        "interval_high",
-        "claim",
-        "margin",
-    ];
-    let mut rows = vec![header.map(String::from).to_vec()];
+    let head = "panel row cell backing durability trials failed op view statistic median_ns low_ns high_ns episodes \
+        carried operations reference speedup interval_low interval_high claim margin";
+    let mut rows: Vec<Vec<String>> = vec![head.split(' ').map(String::from).collect()];
     for panel in &subject.findings.panels {
         for row in &panel.rows {
             rows.extend(row.ops.iter().flat_map(|op| statistics(panel, row, op)));

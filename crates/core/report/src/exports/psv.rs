@@ -3,7 +3,7 @@
 //! them. What we do not measure stays empty: the expression, and what iostat counts as written.
 
 use pickfs_analysis::{
-    published::{self, facts::Fact, nano::COLUMNS, rates::INFLATED},
+    published::{self, facts::Fact, nano::HEAD, rates::INFLATED},
     summary::median,
     wording::unique,
 };
@@ -47,7 +47,7 @@ fn file_name(index: usize, label: &str, labels: &[&str]) -> String {
 }
 
 fn table(subject: &Subject, panels: &[&Panel], label: &str) -> String {
-    let mut out = format!("{}\n", COLUMNS.join("|"));
+    let mut out = HEAD.to_owned();
     for panel in panels {
         let Some(at) = panel.rows.iter().position(|row| row.label == label) else { continue };
         let trials: Vec<&TrialRecord> = subject.finished(&panel.rows[at].cell).collect();

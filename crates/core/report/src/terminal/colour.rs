@@ -22,39 +22,9 @@ const BOLD_GREEN: char = '\u{fdd5}';
 const BOLD_YELLOW: char = '\u{fdd6}';
 /// The colours of charts, as near as 256 colours come on light and on dark; the floor's is the last. Their marks are
 /// the noncharacters at the ends of the planes.
-const SERIES: [&str; COLOURS + 1] = [
-    "\x1b[38;5;32m",
-    "\x1b[38;5;166m",
-    "\x1b[38;5;35m",
-    "\x1b[38;5;169m",
-    "\x1b[38;5;74m",
-    "\x1b[38;5;172m",
-    "\x1b[38;5;98m",
-    "\x1b[38;5;100m",
-    "\x1b[38;5;125m",
-    "\x1b[38;5;201m",
-    "\x1b[38;5;27m",
-    "\x1b[38;5;92m",
-    "\x1b[38;5;23m",
-    "\x1b[38;5;170m",
-    "\x1b[38;5;165m",
-    "\x1b[38;5;38m",
-    "\x1b[38;5;126m",
-    "\x1b[38;5;171m",
-    "\x1b[38;5;130m",
-    "\x1b[38;5;148m",
-    "\x1b[38;5;24m",
-    "\x1b[38;5;145m",
-    "\x1b[38;5;106m",
-    "\x1b[38;5;22m",
-    "\x1b[38;5;198m",
-    "\x1b[38;5;94m",
-    "\x1b[38;5;20m",
-    "\x1b[38;5;29m",
-    "\x1b[38;5;131m",
-    "\x1b[38;5;176m",
-    "\x1b[38;5;127m",
-    "\x1b[38;5;245m",
+const SERIES: [u8; COLOURS + 1] = [
+    32, 166, 35, 169, 74, 172, 98, 100, 125, 201, 27, 92, 23, 170, 165, 38, 126, 171, 130, 148, 24,
+    145, 106, 22, 198, 94, 20, 29, 131, 176, 127, 245,
 ];
 
 fn series_mark(index: usize) -> char {
@@ -62,9 +32,10 @@ fn series_mark(index: usize) -> char {
     char::from_u32(code as u32).unwrap_or(END)
 }
 
-pub fn colour_of(mark: char) -> Option<&'static str> {
-    let fixed = MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| *code);
-    fixed.or_else(|| (0..=COLOURS).find(|at| series_mark(*at) == mark).map(|at| SERIES[at]))
+pub fn colour_of(mark: char) -> Option<String> {
+    let fixed = MARKS.iter().find(|(of, _)| *of == mark).map(|(_, code)| (*code).to_owned());
+    let series = || (0..=COLOURS).find(|at| series_mark(*at) == mark);
+    fixed.or_else(|| Some(format!("\x1b[38;5;{}m", SERIES[series()?])))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
