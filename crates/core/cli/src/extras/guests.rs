@@ -56,6 +56,9 @@ pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
     terminal::line(&format!(
         "{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all"
     ));
+    if interrupt.is_raised() {
+        return Ok(Exit::Interrupted);
+    }
     left.map_or(Ok(()), Err)?;
     match failed {
         0 => Ok(Exit::Done),
