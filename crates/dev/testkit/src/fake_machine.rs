@@ -41,7 +41,7 @@ pub(crate) fn trial_environment(spec: &CandidateSpec) -> Environment {
     let mut environment = Environment::default();
     environment.put("mount.driver", &spec.fs);
     environment.put("mount.options", format!("rw,{}", spec.mount_options.join(",")));
-    environment.put("device.logical_block_bytes", 512);
+    environment.put("device.logical_sector_bytes", 512);
     environment
 }
 
