@@ -146,7 +146,7 @@ fn run_words(words: &[OsString], program: &str, args: &[String]) -> Result<Strin
     }
     let command = Action::Exec { program: program.into(), args: args.to_vec() };
     let (status, said) = (output.status, shortened(&said));
-    Err(TargetError::Other(format!("`{command}` failed with {status}: {said}")))
+    Err(TargetError::Other(format!("`{command}` failed with {status}; it said: {said}")))
 }
 
 /// A home for one program, gone after it: hformat writes to that of its user, and fails where it cannot.
@@ -203,7 +203,7 @@ mod tests {
         let error = carry_out_all(&steps, &mut NoCalls, &mut log).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`sh -c 'echo broken >&2; exit 3'` failed with exit status: 3: broken"
+            "`sh -c 'echo broken >&2; exit 3'` failed with exit status: 3; it said: broken"
         );
         let succeeded: Vec<_> = log.iter().map(|record| record.succeeded).collect();
         assert_eq!(succeeded, [true, false]);
