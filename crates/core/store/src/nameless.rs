@@ -202,9 +202,14 @@ impl Words {
         };
         let (name, function) = text.split_at(text.find(" in ").unwrap_or(text.len()));
         let first = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        let is_kernels = [first, first.trim_end_matches(|c: char| c.is_ascii_digit())];
+        let is_kernels = is_in(KERNEL, first.trim_end_matches(|c: char| c.is_ascii_digit()))
+            || is_in(KERNEL, first);
+        // Who calls a program `migration-of-orders` is not the kernel.
+        let rest = &name[first.len()..];
+        let goes_on = rest.starts_with(['/', '_', ':', '+'])
+            || rest.starts_with('-') && is_in("btrfs iou xfs", first);
         if OURS.split("; ").any(|ours| ours == name)
-            || is_kernels.iter().any(|first| is_in(KERNEL, first))
+            || is_kernels && (rest.is_empty() || goes_on)
             || first.starts_with("PROGRAM")
         {
             return format!("{name}{function}{elsewhere}");

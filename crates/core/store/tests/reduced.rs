@@ -172,7 +172,7 @@ fn nothing_that_a_machine_fills_in_names_it() {
         trial.notes.push(says.clone());
         let rows = trial.stalls.iter_mut().flat_map(|own| &mut own.ops);
         for (at, row) in rows.flat_map(|op| &mut op.causes).enumerate() {
-            row.who = ["planted-d in vfs_read", "planted-e", "jbd2"][at % 3].into();
+            row.who = ["planted-d in vfs_read", "migration-planted", "jbd2"][at % 3].into();
         }
     }
     let reason = format!("no end; the user planted-user; it said: planted {says}");
