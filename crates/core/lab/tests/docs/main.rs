@@ -157,29 +157,21 @@ fn the_front_page_has_a_command_for_each_purpose() {
 }
 
 #[test]
-fn the_operations_of_files_are_listed() {
-    let files = pickfs_workload::find("files").expect("files");
-    let page = page_text("files-workload.md");
-    let everything = files.validate(&serde_json::Map::new()).expect("defaults");
-    for op in (files.ops)(&everything).iter().filter(|op| !op.contains(':')) {
-        assert!(page.contains(&format!("`{op}`")), "docs/files-workload.md does not name `{op}`");
-    }
-}
-
-#[test]
 fn the_phases_of_the_column_store_are_listed() {
     check_part("column-workload.md", "phases", &pickfs_workload::column::phases_markdown());
 }
 
 #[test]
-fn the_operations_of_the_fix_engine_are_listed() {
+fn the_operations_of_files_and_of_the_fix_engine_are_listed() {
     pickfs_engine_workloads::add();
-    let fix = pickfs_workload::find("fix").expect("the engine");
-    let page = page_text("fix-workload.md");
-    let synced = serde_json::json!({ "store": "journal-fdatasync" });
-    let synced = fix.validate(synced.as_object().expect("an object")).expect("a store");
-    for op in (fix.ops)(&synced) {
-        assert!(page.contains(&format!("`{op}`")), "docs/fix-workload.md does not name `{op}`");
+    for (name, store) in [("files", None), ("fix", Some("journal-fdatasync"))] {
+        let workload = pickfs_workload::find(name).expect(name);
+        let params = store.map(|store| ("store".to_owned(), serde_json::Value::from(store)));
+        let params = workload.validate(&params.into_iter().collect()).expect("a store");
+        let page = page_text(&format!("{name}-workload.md"));
+        for op in (workload.ops)(&params).iter().filter(|op| !op.contains(':')) {
+            assert!(page.contains(&format!("`{op}`")), "docs/{name}-workload.md: no `{op}`");
+        }
     }
 }
 
