@@ -49,10 +49,11 @@ pub fn guests(args: &DoctorArgs) -> anyhow::Result<Exit> {
         torn_time: TORN_TIME,
         only: Some(KEEPS),
     };
-    let mut teller = Teller { interrupt, counts: [0; 3], began: Instant::now() };
+    let mut teller = Teller { interrupt, began: Instant::now() };
     let began = teller.began;
-    let (_, left) = survey(&request, &mut teller)?;
-    let ([kept, skipped, failed], took_s) = (teller.counts, began.elapsed().as_secs_f64());
+    let (rows, left) = survey(&request, &mut teller)?;
+    let count = |place| rows.iter().filter(|row| found(row).0 == place).count();
+    let ([kept, skipped, failed], took_s) = ([0, 1, 2].map(count), began.elapsed().as_secs_f64());
     terminal::line(&format!(
         "{kept} kept all, {skipped} skipped, {failed} failed; {took_s:.0} s in all"
     ));
@@ -77,8 +78,6 @@ fn candidates(names: &[String]) -> anyhow::Result<Vec<(CandidateSpec, &'static F
 
 struct Teller<'a> {
     interrupt: &'a Interrupt,
-    /// By the places of [`WORDS`].
-    counts: [usize; 3],
     /// Of the row, with the boot of its guest where it is the first.
     began: Instant,
 }
@@ -89,7 +88,6 @@ impl Listener for Teller<'_> {
         let (place, text) = found(row);
         let (word, took_s) = (WORDS[place], self.began.elapsed().as_secs_f64());
         terminal::line(&format!("  {word} {:<14} {text}, {took_s:.1} s", row.fs));
-        self.counts[place] += 1;
         self.began = Instant::now();
     }
 
