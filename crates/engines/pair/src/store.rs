@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use pickfs_journal::{Error as JournalError, Journal, SyncEvery, replay};
+use pickfs_journal::{Directory, Error as JournalError, Holes, Journal, SyncEvery, replay};
 use pickfs_queue as queue;
 
 use crate::epoch::Position;
@@ -162,8 +162,17 @@ impl Store {
 
 fn journal(dir: &Path, options: &pickfs_journal::Options) -> Result<Journal> {
     let options = pickfs_journal::Options { sync_every: sync_every(options), ..options.clone() };
+    // A batch is synced at once, so that a power cut may keep a later message of it and lose an earlier. What had been
+    // synced is refused all the same where it is missing.
+    let holes = match options.sync.outlives_power_loss() {
+        true => Holes::CutUnsynced,
+        false => Holes::Refuse,
+    };
     let opened = match dir.exists() {
-        true => Journal::open(dir, options),
+        true => {
+            let storage = Directory::open(dir).map_err(Error::io("open", dir.display()))?;
+            Journal::open_in(storage, options, holes)
+        }
         false => Journal::create(dir, options),
     };
     opened.map_err(Error::from)
@@ -295,5 +304,37 @@ pub(crate) fn last_of_queue(dir: &Path) -> Result<Position> {
             None if start == 1 || back > end => return Ok(Position::default()),
             None => back *= 4,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use pickfs_journal::{Options, layout};
+
+    use super::*;
+
+    /// As a power cut may leave it: of two messages of a batch the first is torn.
+    #[test]
+    fn a_torn_message_before_a_whole_one_keeps_no_node_from_starting() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { file_bytes: 64 << 10, ..Options::default() };
+        let options = StoreOptions::Journal(options);
+        let dir = folder.path().join("store");
+        let mut store = Store::open(&dir, &options).unwrap();
+        for sequence in 1..=3 {
+            store.add(Position { sequence, ..Position::default() }, &[7; 84]).unwrap();
+            if sequence != 2 {
+                store.commit().unwrap();
+            }
+        }
+        drop(store);
+        let mut files = std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path());
+        let path = files.find(|path| path.extension().is_some_and(|of| of == "journal")).unwrap();
+        let second = layout::FILE_HEADER_BYTES + layout::record_bytes(100) as u64;
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.write_all_at(&[0; 8], second + 60).unwrap();
+        assert_eq!(Store::open(&dir, &options).unwrap().last().sequence, 1);
     }
 }
