@@ -101,6 +101,8 @@ fn doubt_counts(trials: &[&TrialRecord]) -> Vec<(String, u32)> {
 fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
     let mut notes: Vec<String> =
         backing_note(member.backing).map(String::from).into_iter().collect();
+    let survived = member.cell.survived.as_ref();
+    notes.extend(survived.map(|survived| format!("what it survives is {survived}")));
     let guests = chosen.iter().filter_map(|trial| engine::note(trial));
     let told = chosen.iter().flat_map(|trial| &trial.notes).cloned();
     for note in missed(chosen).into_iter().chain(guests).chain(told) {

@@ -120,6 +120,11 @@ pub enum CleanOutcome {
     Failed(String),
 }
 
+/// What outlives a run; it need not exist.
+pub fn state_folder() -> PathBuf {
+    std::env::var_os("PICKFS_STATE_DIR").map_or_else(|| DEFAULT_FOLDER.into(), PathBuf::from)
+}
+
 #[derive(Debug, Clone)]
 pub struct UndoLog {
     folder: PathBuf,
@@ -127,8 +132,7 @@ pub struct UndoLog {
 
 impl UndoLog {
     pub fn open_default() -> Self {
-        let state = std::env::var_os("PICKFS_STATE_DIR").map(PathBuf::from);
-        Self::at(state.unwrap_or_else(|| DEFAULT_FOLDER.into()).join("undo"))
+        Self::at(state_folder().join("undo"))
     }
 
     /// Made when the first record is written.

@@ -5,7 +5,7 @@ use pickfs_record::Cpus;
 use pickfs_report::{ChartKind, chart::UnknownChart};
 
 use crate::{
-    commands::{choose, exec, explain},
+    commands::{choose, crash, exec, explain},
     examples,
 };
 
@@ -37,6 +37,9 @@ pub enum Command {
     /// What each file system can do, asked of it: links, holes, flushes, torn reads, ...
     #[command(after_help = examples::FEATURES)]
     Features(FeaturesArgs),
+    /// What survives a process kill, a kernel crash, a power loss: states of a crash made again and looked at
+    #[command(after_help = crash::EXAMPLES)]
+    Crash(crash::CrashArgs),
     /// The runs in a folder, or one of them on the terminal
     #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
@@ -71,8 +74,8 @@ impl Command {
     }
 
     pub fn outlives_its_reader(&self) -> bool {
-        use Command::{Exec, Run, Serve};
-        matches!(self, Exec(_) | Run(_) | Serve(_))
+        use Command::{Crash, Exec, Run, Serve};
+        matches!(self, Crash(_) | Exec(_) | Run(_) | Serve(_))
     }
 }
 

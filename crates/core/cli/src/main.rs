@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Exec(args) => commands::exec::exec(&args),
         Command::Plan(args) => commands::plan::plan(&args),
         Command::Doctor(args) => commands::doctor::doctor(&args),
+        Command::Crash(args) => extras::crash(&args),
         Command::Features(args) => extras::features(&args),
         Command::Show(args) => commands::show::show(&args),
         Command::Report(args) => commands::report::report(&args),

@@ -51,7 +51,7 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     Ok(plan)
 }
 
-fn named_plan(name: &str) -> anyhow::Result<Plan> {
+pub fn named_plan(name: &str) -> anyhow::Result<Plan> {
     if let Some(plan) = built_in(name) {
         return Ok(read_plan(&format!("plans/{name}.toml"), plan.text)?);
     }

@@ -75,7 +75,7 @@ pub fn draw(text: &str) {
     write_errors(&visible(text, colour));
 }
 
-#[cfg(feature = "features")]
+#[cfg(any(feature = "crash", feature = "features"))]
 pub fn redraw(text: &str) {
     write_errors("\r\x1b[K");
     draw(text);

@@ -105,6 +105,7 @@ fn cell(
             .map(|(axis, value)| Level { axis: axis.clone(), value: level_text(value) })
             .collect(),
         durability,
+        survived: None,
     };
     Ok((cell, resolved))
 }

@@ -34,6 +34,7 @@ pub mod settle;
 pub mod sink;
 pub mod stage;
 mod stages;
+pub mod survived;
 pub mod transcript;
 pub mod views;
 pub mod watch;

@@ -22,6 +22,7 @@ use crate::{
     placement,
     plan_file::VARIANT,
     rivals::{NoAnswer, check_rivals},
+    survived::replace_declared,
 };
 
 #[derive(Debug, Error)]
@@ -77,6 +78,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         return Err(PreflightError::Refused(text.into()));
     }
     settle_engines(plan, &mut expansion);
+    replace_declared(&mut expansion, &plan.backing);
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {
         leave_out_unavailable(&mut expansion);
         leave_out_too_small(plan, &mut expansion);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::CandidateSpec;
+use crate::{CandidateSpec, quantity::grouped};
 
 /// Name of a cell: sixteen hexadecimal digits, a hash of all that was asked of it.
 #[derive(
@@ -70,6 +70,38 @@ impl fmt::Display for Durability {
     }
 }
 
+/// What crashes were seen to leave of a candidate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Survived {
+    /// The strongest of whose crashes no state failed, nor any of a weaker one.
+    pub class: Durability,
+    /// States that were looked at, of that class, or of the one behind it where that failed.
+    pub states: u64,
+    /// Those that lost what had been acknowledged.
+    pub failed: u64,
+    /// The crash, or for a power loss the disk: `any-order/4096/honest`.
+    pub of: String,
+}
+
+impl fmt::Display for Survived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [failed, states] = [self.failed, self.states].map(|count| grouped(count as i64));
+        write!(f, "measured: lost {failed} of {states} states of {}", self.of)
+    }
+}
+
+/// Of which candidate it was seen, under which release of the kernel, and by which writer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    pub candidate: CandidateSpec,
+    pub kernel: String,
+    /// `journal/pwrite/fdatasync/fallocate`.
+    pub writer: String,
+    /// What the writer promises of a record that it has acknowledged.
+    pub promised: Durability,
+    pub survived: Survived,
+}
+
 /// Candidate x workload parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
@@ -82,6 +114,9 @@ pub struct Cell {
     /// The axes of the plan that tell this cell from its neighbours, in plan order.
     pub levels: Vec<Level>,
     pub durability: Durability,
+    /// Where that rests on crashes that were tried here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survived: Option<Survived>,
 }
 
 impl Cell {

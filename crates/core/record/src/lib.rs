@@ -42,7 +42,7 @@ pub use arrival::{Arrival, Schedule};
 pub use backing::{BackingKind, BackingSpec, DeviceState};
 pub use calls::CallsRecord;
 pub use candidate::{CandidateError, CandidateSpec};
-pub use cell::{Cell, CellId, Durability, Level, WorkloadSpec};
+pub use cell::{Cell, CellId, Durability, Level, Seen, Survived, WorkloadSpec};
 pub use clock::{Clock, MonotonicClock, SimClock};
 pub use condition::{Condition, Scope};
 pub use cpus::Cpus;

@@ -222,6 +222,7 @@ fn cell(ask: &FakeRun, candidate: &FakeCandidate, sync: &str) -> Cell {
         knobs: BTreeMap::new(),
         levels: if ask.syncs.len() < 2 { Vec::new() } else { vec![level] },
         durability,
+        survived: None,
     }
 }
 

@@ -23,6 +23,7 @@ const ORDER: &[&str] = &[
     "explain",
     "guest",
     "features",
+    "crash",
     "serve",
     "cli",
 ];

@@ -5,6 +5,7 @@ use crate::code::{blanked, line_of};
 const PRODUCT: &[&str] = &[
     "crates/core/analysis/src/",
     "crates/core/cli/src/",
+    "crates/extras/crash/src/",
     "crates/extras/features/src/",
     "crates/extras/guest/src/",
     "crates/core/lab/src/",
@@ -27,6 +28,7 @@ const ALLOWED: &[&str] = &[
     // These speak to the lab and to the worker in JSON, which clean what they show.
     "crates/core/worker/src/conversation.rs",
     "crates/core/workload/src/role.rs",
+    "crates/extras/crash/src/ground/recorder.rs",
     "crates/extras/features/src/inside.rs",
     // A guest without a line to its lab; cleaned there.
     "crates/extras/guest/src/agent/mod.rs",

@@ -30,5 +30,6 @@ pub const BTRFS: FileSystem = FileSystem {
     no_barrier: &["nobarrier"],
     guest: Guest { modules_before: &["crc32c_generic"], ..FileSystem::BLOCK.guest },
     as_host: HostKind::CopyOnWrite,
+    checker: "btrfs check --readonly SOURCE",
     ..FileSystem::BLOCK
 };

@@ -38,6 +38,7 @@ pub const EXT4: FileSystem = FileSystem {
         ..FileSystem::BLOCK.guest
     },
     free_extents: "e2freefrag SOURCE",
+    checker: "e2fsck -fn SOURCE",
     ..FileSystem::BLOCK
 };
 

@@ -56,6 +56,9 @@ pub struct FileSystem {
     pub as_host: HostKind,
     /// The command that prints a histogram of its free extents; SOURCE and MOUNT are replaced.
     pub free_extents: &'static str,
+    /// The command that looks for damage of an unmounted one, writes nothing, and ends with 0 where it finds none; SOURCE
+    /// is replaced.
+    pub checker: &'static str,
 }
 
 pub type StepsOf = fn(&FileSystem, &CandidateSpec, &Place) -> Vec<Step>;
@@ -189,6 +192,7 @@ impl FileSystem {
         },
         as_host: HostKind::InPlace,
         free_extents: "",
+        checker: "",
     };
 
     /// Served by a program, which opens the device itself.

@@ -3,6 +3,7 @@ pub mod claims;
 pub mod clean;
 pub mod compare;
 pub mod completions;
+pub mod crash;
 pub mod doctor;
 pub mod exec;
 pub mod exec_fio;

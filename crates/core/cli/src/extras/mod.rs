@@ -1,5 +1,7 @@
 //! The one list of what this program has beside the core: each a feature of Cargo, all on by default.
 
+#[cfg(feature = "crash")]
+mod crash;
 #[cfg(feature = "features")]
 mod features;
 #[cfg(feature = "guest")]
@@ -17,7 +19,7 @@ use pickfs_record::{Cell, Plan};
 
 use crate::{
     args::{DoctorArgs, FeaturesArgs, ServeArgs},
-    commands::explain::ExplainArgs,
+    commands::{crash::CrashArgs, explain::ExplainArgs},
     exit::Exit,
 };
 
@@ -27,6 +29,10 @@ pub fn arrange() -> Option<ExitCode> {
     pickfs_engine_workloads::add();
     #[cfg(feature = "explain")]
     explain::add();
+    #[cfg(feature = "crash")]
+    if let Some(ended) = pickfs_crash::ground::recorder::run() {
+        return Some(ended);
+    }
     #[cfg(feature = "features")]
     if let Some(ended) = pickfs_features::inside::run() {
         return Some(ended);
@@ -58,6 +64,7 @@ fn lacking<A>(feature: &str, _args: A) -> anyhow::Result<Exit> {
 }
 
 verbs! {
+    "crash" crash(args: &CrashArgs) = crash::crash;
     "features" features(args: &FeaturesArgs) = features::features;
     "serve" serve(args: &ServeArgs) = serve::serve;
     "guest" guests(args: &DoctorArgs) = guests::guests;

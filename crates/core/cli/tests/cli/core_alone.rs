@@ -6,6 +6,7 @@ use crate::pickfs::pickfs;
 fn a_verb_that_is_left_out_names_its_feature() {
     for (words, feature) in [
         (&["serve"][..], "serve"),
+        (&["crash"], "crash"),
         (&["features", "--dir", "."], "features"),
         (&["explain", "--", "true"], "explain"),
         (&["doctor", "--guests"], "guest"),

@@ -3,6 +3,8 @@
 
 mod bad_days;
 mod cold;
+#[cfg(feature = "crash")]
+mod crash;
 mod exec;
 #[cfg(feature = "explain")]
 mod explain_program;

@@ -1,0 +1,111 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub const EXAMPLES: &str = "Examples:
+  pickfs crash                            ext4, xfs and btrfs, every writer, three kinds of crash
+  pickfs crash --fs ext4 --fs ext4:barrier=0 --writer journal/append/fdatasync
+  pickfs crash --options --writer journal/append/fdatasync     each feature of ext4, xfs, btrfs that touches the log
+  pickfs crash --plan journal --writer journal/append/fdatasync,journal/direct/none --states 500
+  pickfs crash --fs ext4 --lying          on a disk whose flush does nothing: records must be seen to be lost
+  pickfs crash --fs ext4 --writer journal/append/none --exposed 66s
+  pickfs crash --fs ext4 --check 'test \"$(wc -l < log)\" -ge \"$PICKFS_ACKNOWLEDGED\"' -- \\
+      sh -c 'for n in 1 2 3; do echo $n >> log; sync log; echo $n; done'
+  pickfs crash --log disk.log --fs ext4 --size 1GiB --check CMD     what dm-log-writes saw on another machine
+  pickfs crash --of pickfs-runs/2026-11-23-crash/recording-1 --state STATE --save image
+
+Each line that a command prints is a promise: what it tells of must outlive a crash behind it. It counts from when it was
+read, so a program that syncs a moment after its line is not found out. --check runs in the root of the mounted state,
+with the promises that are due on its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they
+are kept. --of mounts a recording, which may be somebody else's, with this kernel's own driver.
+
+Exit codes: 0 what was promised was kept, 3 it was not, or a session failed; 1 could not be done, 2 usage error, 130
+interrupted.";
+
+/// `pickfs crash`.
+#[derive(Debug, Clone, Args)]
+pub struct CrashArgs {
+    /// A command instead of our own writers; each line that it prints is a promise
+    #[arg(last = true, value_name = "COMMAND", requires = "check")]
+    pub command: Vec<String>,
+    /// For sh -c: whether what the command promised is there; a recording of a command has none of its own
+    #[arg(long, value_name = "CMD")]
+    pub check: Option<String>,
+    /// For sh -c, on the fresh mount, before the command's first promise
+    #[arg(long, value_name = "CMD", requires = "command")]
+    pub setup: Option<String>,
+    /// Instead of a command: a log in the format of dm-log-writes; each mark in it is a promise but for the first,
+    /// before which the file system was made; --fs says which, --size how large the disk was
+    #[arg(long, value_name = "FILE", requires = "check", conflicts_with_all = ["command", "writer"])]
+    pub log: Option<PathBuf>,
+    /// A candidate, fs[:mount options][;mkfs=options]; may be repeated (default: ext4, xfs, btrfs)
+    #[arg(long = "fs", value_name = "CANDIDATE")]
+    pub candidates: Vec<String>,
+    /// Also ext4, xfs and btrfs with each feature that touches what is written at a sync, one at a time
+    #[arg(long)]
+    pub options: bool,
+    /// Also the candidates of a plan that live on a disk; may be repeated
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Vec<String>,
+    /// Who writes: journal/PATH/SYNC[/PREALLOCATION], queue/SYNC, fix/STORE, pair/SYNC, save/both, save/file, save/folder,
+    /// save/neither; with commas between, may be repeated
+    #[arg(long, value_name = "WRITER", value_delimiter = ',', conflicts_with = "command")]
+    pub writer: Vec<String>,
+    /// Kinds of crash: process-kill, kernel-crash, power-loss (default: all)
+    #[arg(long = "crash", value_name = "KIND", value_delimiter = ',')]
+    pub crashes: Vec<String>,
+    /// What disks do with writes that no flush covers: none (they have no cache), ordered, any (they go down in any order)
+    #[arg(long, value_name = "CACHE", value_delimiter = ',', default_values = ["any", "ordered"])]
+    pub cache: Vec<String>,
+    /// What the disk writes at once or not at all: 512, physical (the sector of the disk below this folder) or request
+    #[arg(long, value_name = "UNIT", default_value = "physical")]
+    pub unit: String,
+    /// A disk whose flush does nothing
+    #[arg(long)]
+    pub lying: bool,
+    /// States of each kind of crash of each recording, at most
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub states: u32,
+    /// Records of a recording
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "command")]
+    pub records: u64,
+    /// Seed of the states (default: 1, so that the same recording has the same states)
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Where nobody syncs, append 100 records a second for so long: how many seconds a power loss takes
+    #[arg(long, value_name = "DURATION", conflicts_with = "command")]
+    pub exposed: Option<String>,
+    /// One state in so many goes to the file system's own checker; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    pub fsck_each: u64,
+    /// Size of the disk (default: 64 MiB, or the least that the file system takes)
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+    /// Recordings at once (default: as many as there are processors)
+    #[arg(long, value_name = "N")]
+    pub at_once: Option<usize>,
+    /// Keep also the recordings that lost only what was not promised
+    #[arg(long)]
+    pub keep: bool,
+    /// Look at a state again, by its text; may be repeated
+    #[arg(long = "state", value_name = "STATE", requires = "of", conflicts_with_all = ["command", "candidates", "options", "plan", "writer"])]
+    pub states_again: Vec<String>,
+    /// The folder of the recording that has the states
+    #[arg(long, value_name = "FOLDER", requires = "states_again")]
+    pub of: Option<PathBuf>,
+    /// Write the disk as the crash left it to a new file
+    #[arg(long, value_name = "FILE", requires = "of")]
+    pub save: Option<PathBuf>,
+    /// Folder of runs
+    #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
+    pub out: PathBuf,
+    /// Write the matrix as Markdown to a file
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write the matrix as one offline page to a file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write everything as JSON to a file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}

@@ -1,0 +1,62 @@
+//! What is asked of each state, and what came of it.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::log::Position;
+
+/// Looks at a state on its mounted file system. It may write there: the writes are dropped with the state.
+pub trait Check {
+    /// `crash` is the number of log entries that came before the crash: what was acknowledged at that
+    /// position or before is due.
+    fn look(&mut self, mounted: &Path, crash: Position) -> Found;
+
+    /// What is due where the file system cannot be mounted at all; nothing is lost where nothing was due.
+    fn unmounted(&mut self, crash: Position, refused: &str) -> Found;
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Found {
+    /// Records that were acknowledged before the crash.
+    pub due: u64,
+    /// Records that are there, in order and whole, from the first one on.
+    pub survived: u64,
+    /// Empty where all is as it was promised.
+    pub losses: Vec<Loss>,
+    /// What breaks no promise: of records that were not acknowledged one is there in part, or without an earlier one.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case", tag = "what", content = "words")]
+pub enum Loss {
+    /// Acknowledged, and not there.
+    Lost(String),
+    /// Bytes that are neither ours nor zero.
+    Foreign(String),
+    /// The file system cannot be mounted.
+    Unmountable(String),
+    /// The checker of the file system finds it damaged after its own recovery.
+    Damaged(String),
+    /// The application's own recovery or reader refuses it.
+    Refused(String),
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Lost(words) => f.write_str(words),
+            Self::Foreign(words) => write!(f, "foreign bytes: {words}"),
+            Self::Unmountable(words) => write!(f, "not mounted: {words}"),
+            Self::Damaged(words) => write!(f, "damaged: {words}"),
+            Self::Refused(words) => write!(f, "recovery refused: {words}"),
+        }
+    }
+}
+
+impl Found {
+    pub fn is_fault(&self) -> bool {
+        !self.losses.is_empty()
+    }
+}

@@ -1,0 +1,267 @@
+//! A recorded disk with a candidate on it.
+//!
+//! ```text
+//! candidate    its own mkfs, its own mount options
+//! /dev/loopN   direct I/O; a flush of the file system becomes an fsync of the file
+//! FUSE         the recorder, a process of its own
+//! ```
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use pickfs_candidate::{
+    Availability, TargetError, Unavailable, availability,
+    carry_out::{NoCalls, carry_out_all},
+    fs::{FileSystem, Ground, Place, find, words},
+};
+use pickfs_record::{Action, CandidateSpec, StepRecord};
+use pickfs_sys::{
+    block::{BlockDevice, ExclusiveProbe},
+    loop_device::LoopDevice,
+};
+use rustix::{fs::OFlags, io::Errno};
+
+use super::{
+    error::GroundError,
+    recorder::{Recorder, Source},
+    watchdog::Watchdog,
+};
+use crate::log::IMAGE_BYTES_MAX;
+
+/// Longer than any recovery of an image of this size, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(120);
+const FREE_LIMIT: Duration = Duration::from_secs(20);
+const FREE_POLL: Duration = Duration::from_millis(1);
+
+/// What a session needs of its machine.
+#[derive(Debug, Clone)]
+pub struct Means {
+    /// This program.
+    pub program: PathBuf,
+    /// Of ours alone; mount points are made in it and taken away again.
+    pub folder: PathBuf,
+}
+
+/// Dropping it takes away what is mounted, the loop device, then the recorder.
+#[derive(Debug)]
+pub struct Disk {
+    is_mounted: bool,
+    device: Option<LoopDevice>,
+    // Dropped in this order.
+    pub(super) recorder: Recorder,
+    folders: Folders,
+    pub(super) row: &'static FileSystem,
+    spec: CandidateSpec,
+    place: Place,
+    watchdog: Watchdog,
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.watch();
+        let _ = self.take_away();
+    }
+}
+
+/// Mount points, of the recorder's file system and of the candidate.
+#[derive(Debug)]
+struct Folders([PathBuf; 2]);
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        // One that is still in use stays to be seen.
+        self.0.iter().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
+}
+
+impl Disk {
+    /// The candidate is made on it, and nothing of that is recorded.
+    pub fn make(
+        means: &Means,
+        spec: &CandidateSpec,
+        image_bytes: u64,
+        log: &mut Vec<StepRecord>,
+    ) -> Result<Self, GroundError> {
+        let row = checked(spec, image_bytes)?;
+        let disk = Self::on(means, row, spec, Source::Empty(image_bytes))?;
+        let steps = row.make(spec, &disk.place);
+        if steps.iter().any(|step| matches!(step.action, Action::Call { .. })) {
+            return Err(not_here(row.name, "it takes more than programs and a mount"));
+        }
+        disk.watch();
+        carry_out_all(&steps, &mut NoCalls, log)?;
+        disk.forget_pages()?;
+        disk.unwatch()?;
+        Ok(disk)
+    }
+
+    /// A recording that was saved, perhaps by somebody else, with what its file system is mounted by. The disk had at
+    /// least so many bytes, where the recording does not say it.
+    pub fn of_recording(
+        means: &Means,
+        spec: &CandidateSpec,
+        recording: &Path,
+        least_bytes: u64,
+    ) -> Result<Self, GroundError> {
+        let row = checked(spec, IMAGE_BYTES_MAX)?;
+        let mut spec = spec.clone();
+        spec.mount_options.extend(["nosuid", "nodev", "noexec"].map(String::from));
+        Self::on(means, row, &spec, Source::Recording(recording.into(), least_bytes))
+    }
+
+    fn on(
+        means: &Means,
+        row: &'static FileSystem,
+        spec: &CandidateSpec,
+        source: Source,
+    ) -> Result<Self, GroundError> {
+        let folders = ["crash-disk", "crash-mount"].map(|name| means.folder.join(name));
+        for folder in &folders {
+            fs::create_dir_all(folder).map_err(io("make", folder))?;
+        }
+        let folders = Folders(folders);
+        let recorder = Recorder::start(&means.program, &folders.0[0], source)?;
+        let path = recorder.disk();
+        let direct = OFlags::DIRECT.bits() as i32;
+        let file = File::options().read(true).write(true).custom_flags(direct).open(&path);
+        let device = LoopDevice::attach(&file.map_err(io("open", &path))?)?;
+        let is_direct = device.status()?.direct_io;
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let place = Place {
+            device: text(device.path()),
+            at: text(&folders.0[1]),
+            make_bytes: None,
+            memory_bytes: 0,
+            sector_bytes: 512,
+            unique_name: format!("pickfs-{:012x}", fastrand::u64(..) >> 16),
+            log: None,
+        };
+        let watchdog = Watchdog::over(recorder.breaker());
+        let (spec, device, is_mounted) = (spec.clone(), Some(device), false);
+        let disk = Self { is_mounted, device, recorder, folders, row, spec, place, watchdog };
+        if !is_direct {
+            let why = "the loop device keeps pages of its own, which would hide the states";
+            return Err(not_here(row.name, why));
+        }
+        Ok(disk)
+    }
+
+    /// From now on the disk is taken away from who waits too long for it.
+    pub fn watch(&self) {
+        self.watchdog.arm(PATIENCE);
+    }
+
+    /// # Errors
+    /// It was taken away.
+    pub fn unwatch(&self) -> Result<(), GroundError> {
+        if self.watchdog.disarm() { Ok(()) } else { Err(GroundError::Stuck(PATIENCE)) }
+    }
+
+    pub fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    pub fn device(&self) -> &Path {
+        Path::new(&self.place.device)
+    }
+
+    /// Where it is mounted, or would be.
+    pub fn at(&self) -> &Path {
+        &self.folders.0[1]
+    }
+
+    pub fn mount(&mut self) -> Result<(), GroundError> {
+        self.forget_pages()?;
+        let steps = self.row.mount(&self.spec, &self.place);
+        let deadline = Instant::now() + FREE_LIMIT;
+        loop {
+            let mounted = carry_out_all(&steps, &mut NoCalls, &mut Vec::new());
+            self.is_mounted = true;
+            let Err(error) = mounted else { return Ok(()) };
+            // Of several steps the first may be done.
+            self.is_mounted = steps.len() > 1;
+            let _ = self.unmount();
+            self.is_mounted = false;
+            self.wait_until_free()?;
+            // Who looks for a free loop device claims this one for a moment.
+            let is_busy = matches!(&error, TargetError::System(it) if it.is(Errno::BUSY));
+            if !is_busy || Instant::now() > deadline {
+                return Err(error.into());
+            }
+        }
+    }
+
+    pub fn unmount(&mut self) -> Result<(), GroundError> {
+        if self.is_mounted {
+            let steps = self.row.unmount(&self.spec, &self.place);
+            carry_out_all(&steps, &mut NoCalls, &mut Vec::new())?;
+            self.is_mounted = false;
+            self.wait_until_free()?;
+        }
+        Ok(())
+    }
+
+    /// A file system may outlive its last mount for a moment: a process that was just forked has all that we have open,
+    /// until it runs its program. Mounted again meanwhile, it would go on with what it knows of the state before.
+    fn wait_until_free(&self) -> Result<(), GroundError> {
+        let device = BlockDevice::at(self.device())?;
+        let deadline = Instant::now() + FREE_LIMIT;
+        while device.probe_exclusive()? == ExclusiveProbe::Held {
+            if Instant::now() > deadline {
+                return Err(GroundError::Held(self.device().to_owned()));
+            }
+            std::thread::sleep(FREE_POLL);
+        }
+        Ok(())
+    }
+
+    /// What the page cache holds of the device is of the state before.
+    pub(super) fn forget_pages(&self) -> Result<(), GroundError> {
+        Ok(BlockDevice::at(self.device())?.flush_buffers()?)
+    }
+
+    /// In order, and with a report.
+    pub fn end(mut self) -> Result<(), GroundError> {
+        self.watch();
+        self.take_away()?;
+        self.recorder.end()
+    }
+
+    /// Waits: the mount point of the recorder is in use until the kernel has let go of its file.
+    fn take_away(&mut self) -> Result<(), GroundError> {
+        let unmounted = self.unmount();
+        let detached = self.device.take().map_or(Ok(()), LoopDevice::detach);
+        unmounted?;
+        Ok(detached?)
+    }
+}
+
+fn checked(spec: &CandidateSpec, image_bytes: u64) -> Result<&'static FileSystem, GroundError> {
+    if let Availability::Missing(missing) = availability(&spec.fs) {
+        return Err(missing.into());
+    }
+    words::check(spec)?;
+    let row = find(&spec.fs).filter(|row| row.ground == Ground::BlockDevice);
+    let row = row.ok_or_else(|| not_here(&spec.fs, "it lives on no disk"))?;
+    if image_bytes < row.minimum_bytes {
+        return Err(Unavailable::too_small(row, image_bytes).into());
+    }
+    if image_bytes > IMAGE_BYTES_MAX {
+        let why = format!("a disk has at most {IMAGE_BYTES_MAX} bytes; ask for a smaller one");
+        return Err(not_here(row.name, why));
+    }
+    Ok(row)
+}
+
+fn not_here(fs: &str, why: impl Into<String>) -> GroundError {
+    GroundError::NotHere { fs: fs.into(), why: why.into() }
+}
+
+fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> GroundError {
+    let path = path.to_owned();
+    move |cause| GroundError::Io { what, path, cause }
+}

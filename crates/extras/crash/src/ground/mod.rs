@@ -1,0 +1,13 @@
+//! The half that touches the machine: the recorder, the loop device on it, what is mounted there.
+
+mod disk;
+mod error;
+mod prober;
+pub mod recorder;
+mod served;
+pub(crate) mod store;
+mod watchdog;
+
+pub use disk::{Disk, Means};
+pub use error::GroundError;
+pub use prober::{Figures, Prober};

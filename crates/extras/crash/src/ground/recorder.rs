@@ -1,0 +1,277 @@
+//! The recorder is a process of its own, `pickfs worker crash-disk`: it must not be one that touches what is mounted on
+//! its disk. It is told a task and then an order a line, and says an answer a line.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, BufWriter, Write},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering::SeqCst},
+};
+
+use fuser::{Config, MountOption};
+use pickfs_record::trial::WORKER;
+use pickfs_sys::{
+    mount,
+    shared_memory::{Kind, Shared},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    error::GroundError,
+    served::{NAME, Served},
+    store::Store,
+};
+use crate::{
+    image::Pages,
+    log::{Log, Position, Remains},
+    log_writes,
+};
+
+const WORD: &str = "crash-disk";
+/// What a disk holds before anything was written: what it shows later is foreign, and no zeros.
+const FILL: u8 = 0xa5;
+
+/// One word: how many entries the log has.
+#[derive(Debug)]
+pub struct Positions;
+
+impl Kind for Positions {
+    const VARIABLE: &'static str = "PICKFS_CRASH_POSITIONS";
+    const WORDS: usize = 1;
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Source {
+    /// So many bytes on which nothing is.
+    Empty(u64),
+    /// The states of a recording that was saved, and the least bytes of its disk.
+    Recording(PathBuf, u64),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    Record,
+    /// Ends the recording and takes the disk back to what it was before it. Nothing may be mounted.
+    Replay,
+    Serve(Remains),
+    /// The image of the state, or the recording, into a file that is not there yet.
+    SaveImage(PathBuf),
+    SaveLog(PathBuf),
+    /// Nothing may be mounted on the disk any more, and no loop device stand on it.
+    End,
+}
+
+type Answer = Result<(), String>;
+
+/// `None` where this process was started for something else.
+pub fn run() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == WORKER && words.next()? == WORD).then(|| {
+        let done = serve(&mut io::stdin().lock(), &mut io::stdout().lock());
+        if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    })
+}
+
+fn serve(orders: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
+    let Some((folder, source)) = heard::<(PathBuf, Source)>(orders)? else { return Ok(()) };
+    let positions = Shared::inherited()?;
+    let positions = positions.ok_or_else(|| io::Error::other("no positions were handed over"))?;
+    let store = match source {
+        Source::Empty(image_bytes) => Ok(Store::filled(image_bytes, FILL)),
+        Source::Recording(path, least) => recording(&path, least).map(Store::of_log),
+    };
+    let store = match store {
+        Ok(store) => store,
+        Err(refused) => return say(&Answer::Err(refused), to),
+    };
+    let served = Served::of(store, positions);
+    let mut config = Config::default();
+    config.mount_options = vec![MountOption::FSName("pickfs-crash".into())];
+    let session = match fuser::spawn_mount(served.clone(), &folder, &config) {
+        Ok(session) => session,
+        Err(error) => {
+            let words = format!("no FUSE mount on {}: {error}", folder.display());
+            return say(&Answer::Err(words), to);
+        }
+    };
+    say(&Answer::Ok(()), to)?;
+    while let Some(order) = heard::<Order>(orders)? {
+        if order == Order::End {
+            let ended = session.umount_and_join();
+            return say(&ended.map_err(|error| error.to_string()), to);
+        }
+        say(&obey(order, &served), to)?;
+    }
+    // Who gave orders is gone. With this process goes the session, so that whoever waits for the disk is freed.
+    std::process::exit(1)
+}
+
+fn obey(order: Order, served: &Served) -> Answer {
+    let mut store = served.store();
+    match order {
+        Order::Record => store.record(),
+        Order::Replay => store.replay(),
+        Order::Serve(state) => store.serve(&state)?,
+        Order::SaveImage(path) => save_image(store.image(), &path).map_err(unsaved(&path))?,
+        Order::SaveLog(path) => {
+            let file = File::create_new(&path).map_err(unsaved(&path))?;
+            let mut file = BufWriter::with_capacity(1 << 20, file);
+            log_writes::write(store.log(), &mut file).map_err(unsaved(&path))?;
+        }
+        Order::End => {}
+    }
+    Ok(())
+}
+
+fn unsaved(path: &Path) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{} not written: {error}", path.display())
+}
+
+/// Zeros are holes.
+fn save_image(image: &Pages, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    const PIECE: u64 = 1 << 16;
+    let file = File::create_new(path)?;
+    file.set_len(image.bytes())?;
+    let mut piece = vec![0; PIECE as usize];
+    for from in (0..image.bytes()).step_by(PIECE as usize) {
+        let piece = &mut piece[..(image.bytes() - from).min(PIECE) as usize];
+        image.read(from, piece);
+        if piece.iter().any(|&byte| byte != 0) {
+            file.write_all_at(piece, from)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opened: anything else might wait for ever.
+pub(crate) fn plain_file(path: &Path) -> io::Result<File> {
+    match path.metadata()?.is_file() {
+        true => File::open(path),
+        false => Err(io::Error::other("no plain file")),
+    }
+}
+
+/// As it was saved here, or by others, who do not say how large the disk was.
+pub fn recording(path: &Path, least_bytes: u64) -> Result<Log, String> {
+    let unread = |error: String| format!("{}: {error}", path.display());
+    let file = plain_file(path).map_err(|error| unread(error.to_string()))?;
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let read = log_writes::read(&mut file, log_writes::LIMITS);
+    let mut log = read.map_err(|error| unread(error.to_string()))?;
+    if log.base.written().next().is_none() && log.base.bytes() < least_bytes {
+        log.base = Pages::filled(least_bytes, log.base.fill());
+    }
+    Ok(log)
+}
+
+fn heard<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = String::new();
+    match from.read_line(&mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_str(&line)?)),
+    }
+}
+
+fn say(words: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
+    let mut line = serde_json::to_vec(words)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// The recorder as seen by who gives it orders. Dropping ends it, whatever waits for its disk.
+#[derive(Debug)]
+pub struct Recorder {
+    child: Arc<Mutex<Child>>,
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    positions: Shared<Positions>,
+    folder: PathBuf,
+    connection: u64,
+}
+
+impl Recorder {
+    /// Served as one file in this folder.
+    pub fn start(program: &Path, folder: &Path, source: Source) -> Result<Self, GroundError> {
+        use GroundError::Start;
+        let positions = Shared::<Positions>::zeros().map_err(Start)?;
+        let mut command = Command::new(program);
+        command.args([WORKER, WORD]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        positions.hand_to(&mut command);
+        let mut child = command.spawn().map_err(Start)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (orders, answers) = pipes.expect("both are piped");
+        let (child, answers) = (Arc::new(Mutex::new(child)), BufReader::new(answers));
+        let folder = folder.to_owned();
+        let mut recorder = Self { child, orders, answers, positions, folder, connection: 0 };
+        let task = (recorder.folder.clone(), source);
+        recorder.order(&task)?;
+        // The root's attributes come from the mount, and its number from the kernel.
+        let root = recorder.folder.metadata().map_err(Start)?;
+        recorder.connection = root.dev() & 0xff | root.dev() >> 12 & 0xfff00;
+        Ok(recorder)
+    }
+
+    pub fn disk(&self) -> PathBuf {
+        self.folder.join(NAME)
+    }
+
+    /// How many entries the log has, read from memory that is shared: a workload may ask after each acknowledgement.
+    pub fn position(&self) -> Position {
+        Position(self.positions.word(0).load(SeqCst) as usize)
+    }
+
+    /// After it everything that waits for the disk gets an error, and the recorder is gone.
+    pub fn breaker(&self) -> Breaker {
+        Breaker { child: Arc::clone(&self.child), connection: self.connection }
+    }
+
+    /// In order.
+    pub fn end(&mut self) -> Result<(), GroundError> {
+        self.order(&Order::End)?;
+        // The number of its session may be another's from now on.
+        let ended = self.child.lock().unwrap_or_else(PoisonError::into_inner).wait();
+        ended.map(drop).map_err(GroundError::Gone)
+    }
+
+    /// An [`Order`], or first of all its task.
+    pub(crate) fn order(&mut self, words: &impl Serialize) -> Result<(), GroundError> {
+        use GroundError::Gone;
+        let gone = || Gone(io::ErrorKind::BrokenPipe.into());
+        say(words, &mut self.orders).map_err(Gone)?;
+        let answer = heard::<Answer>(&mut self.answers).map_err(Gone)?.ok_or_else(gone)?;
+        answer.map_err(GroundError::Recorder)
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.breaker().free();
+        // What is left of the mount serves nobody; where it was ended in order, nothing is.
+        let _ = mount::unmount(&self.folder);
+    }
+}
+
+/// Ends a recorder from another thread: whoever is stuck in its disk is stuck in the kernel.
+#[derive(Debug, Clone)]
+pub struct Breaker {
+    child: Arc<Mutex<Child>>,
+    connection: u64,
+}
+
+impl Breaker {
+    pub fn free(&self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(child.try_wait(), Ok(None)) {
+            // The kernel's own way out of a session that does not answer, where it is mounted; the end of the process
+            // is the other.
+            let abort = format!("/sys/fs/fuse/connections/{}/abort", self.connection);
+            let _ = std::fs::write(abort, "1");
+            let _ = child.kill();
+        }
+        let _ = child.wait();
+    }
+}

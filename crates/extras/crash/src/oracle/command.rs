@@ -1,0 +1,102 @@
+//! A check of somebody else: exit 0 is fine, and else its first line says why.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::due::Due;
+use super::subject::unmountable;
+use crate::check::{Check, Found, Loss};
+use crate::log::Position;
+use crate::program::{self, Program};
+
+/// Of what a check says.
+const LINE_CHARS: usize = 200;
+
+/// It runs in the root of the mounted file system, with what the program had said before the crash on its standard input,
+/// a line for each record, and their number in `PICKFS_ACKNOWLEDGED`.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Program and arguments; never empty.
+    pub words: Vec<String>,
+    pub due: Due,
+    /// What the program said when it acknowledged, a line each; there may be fewer.
+    pub lines: Vec<String>,
+    /// One that takes longer is ended, with what it started.
+    pub patience: Duration,
+}
+
+impl Check for Command {
+    fn look(&mut self, mounted: &Path, crash: Position) -> Found {
+        let due = self.due.at(crash);
+        // What is there only the check knows: all that is due, or it says no.
+        let found = Found { due, survived: due, ..Found::default() };
+        let refusal = self.refusal(mounted, due).map(Loss::Refused);
+        Found { losses: refusal.into_iter().collect(), ..found }
+    }
+
+    fn unmounted(&mut self, crash: Position, refused: &str) -> Found {
+        unmountable(self.due.at(crash), refused)
+    }
+}
+
+impl Command {
+    /// Why it is not content; nothing where it is.
+    fn refusal(&self, folder: &Path, due: u64) -> Option<String> {
+        let lines = self.lines.iter().take(due as usize);
+        let input: String = lines.map(|line| format!("{line}\n")).collect();
+        let program = Program { words: &self.words, folder, input: &input, acknowledged: due };
+        let mut first = None;
+        let told = &mut |line: String| {
+            let line: String = line.trim().chars().take(LINE_CHARS).collect();
+            first = first.take().or(Some(line).filter(|line| !line.is_empty()));
+        };
+        let deadline = Instant::now() + self.patience;
+        let is_late = || Instant::now() > deadline;
+        match program::run(&program, true, told, &is_late) {
+            Ok(status) if status.success() => None,
+            Ok(status) => Some(first.unwrap_or_else(|| status.to_string())),
+            Err(_) if is_late() => Some(format!("no end after {} s", self.patience.as_secs())),
+            Err(words) => Some(words),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Acknowledged;
+
+    fn check(script: &str, patience_ms: u64) -> Command {
+        let told = |position| Acknowledged { position: Position(position), at_ns: 1 };
+        Command {
+            words: ["sh", "-c", script].map(String::from).to_vec(),
+            due: Due(vec![told(2), told(5)]),
+            lines: vec!["first".into(), "second".into()],
+            patience: Duration::from_millis(patience_ms),
+        }
+    }
+
+    #[test]
+    fn a_check_sees_what_was_acknowledged_and_its_first_line_is_the_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("there"), b"").unwrap();
+        let look = |script: &str, at| check(script, 60_000).look(dir.path(), Position(at));
+        let script = "test -e there && test \"$(cat)\" = first && test $PICKFS_ACKNOWLEDGED = 1";
+        assert_eq!(look(script, 4), Found { due: 1, survived: 1, ..Found::default() });
+        let refused = look("echo; echo order 7 is gone >&2; echo more; exit 3", 9);
+        assert_eq!(refused.losses, [Loss::Refused("order 7 is gone".into())]);
+        assert_eq!(refused.due, 2);
+        let silent = look("exit 3", 9);
+        assert_eq!(silent.losses, [Loss::Refused("exit status: 3".into())]);
+    }
+
+    #[test]
+    fn a_check_that_hangs_or_is_not_there_is_no_good_sight() {
+        let dir = tempfile::tempdir().unwrap();
+        let hanging = check("read x < /dev/zero | tail -f /dev/null", 50);
+        let found = hanging.clone().look(dir.path(), Position(0));
+        assert_eq!(found.losses, [Loss::Refused("no end after 0 s".into())]);
+        let missing = Command { words: vec!["/nowhere/at/all".into()], ..hanging };
+        assert!(missing.clone().look(dir.path(), Position(0)).is_fault());
+    }
+}

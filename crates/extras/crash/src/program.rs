@@ -1,0 +1,150 @@
+//! Any program as a writer: each line that it says is a promise. A line counts from the moment at which it was read, a
+//! little after it was said, so that nothing is due too early.
+
+use std::{
+    fs::File,
+    io::{ErrorKind, Read, Seek, Write},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Command, ExitStatus},
+    time::Duration,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    fs::{MemfdFlags, memfd_create},
+    pipe::{PipeFlags, pipe_with},
+    process::{Pid, Signal, kill_process_group},
+};
+
+pub(crate) const CHECK_PATIENCE: Duration = Duration::from_secs(60);
+/// Of a line that is kept; the rest of it promises nothing.
+const LINE_BYTES_MAX: usize = 4096;
+const LINES_MAX: usize = 1 << 20;
+/// So often it is asked whether to go on.
+const LOOK_EACH: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// What is run in a folder, in a group of its own: Ctrl-C is for the session.
+pub(crate) struct Program<'a> {
+    pub(crate) words: &'a [String],
+    pub(crate) folder: &'a Path,
+    /// On its standard input.
+    pub(crate) input: &'a str,
+    pub(crate) acknowledged: u64,
+}
+
+/// `told` gets each line that it says, of standard error too where it is a check; `is_stopped` is asked while there is
+/// none. What it started and left in its group is ended with it.
+///
+/// # Errors
+/// In words: it was not run, was stopped, or said too much.
+pub(crate) fn run(
+    program: &Program<'_>,
+    is_check: bool,
+    told: &mut dyn FnMut(String),
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<ExitStatus, String> {
+    let (name, arguments) = program.words.split_first().ok_or("no command was named")?;
+    let refused = |error: std::io::Error| format!("`{name}` was not run: {error}");
+    let input = in_memory(program.input).map_err(refused)?;
+    let (out, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|error| refused(error.into()))?;
+    let mut command = Command::new(name);
+    command.args(arguments).current_dir(program.folder).process_group(0).stdin(input);
+    command.env("PICKFS_ACKNOWLEDGED", program.acknowledged.to_string());
+    if is_check {
+        command.stderr(writer.try_clone().map_err(refused)?);
+    }
+    let spawned = command.stdout(writer).spawn();
+    // It holds the pipe's other end, which would never end.
+    drop(command);
+    let mut child = spawned.map_err(refused)?;
+    let heard = hear(&mut File::from(out), told, is_stopped, &mut child);
+    // At the end of its output it may be at work still, and is waited for; else it is ended.
+    let group = Pid::from_raw(child.id() as i32);
+    let end = || group.map(|group| kill_process_group(group, Signal::KILL));
+    if heard.is_err() {
+        end();
+    }
+    let status = child.wait().map_err(refused)?;
+    // What it left behind would keep the file system from being unmounted.
+    end();
+    heard.map(|()| status)
+}
+
+fn in_memory(text: &str) -> std::io::Result<File> {
+    let mut file = File::from(memfd_create("pickfs-input", MemfdFlags::CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+fn hear(
+    out: &mut File,
+    told: &mut dyn FnMut(String),
+    is_stopped: &dyn Fn() -> bool,
+    child: &mut Child,
+) -> Result<(), String> {
+    let (mut line, mut piece, mut lines) = (Vec::new(), [0; 4096], 0);
+    let mut tell = |line: &mut Vec<u8>| {
+        told(String::from_utf8_lossy(&std::mem::take(line)).into_owned());
+    };
+    loop {
+        let waiting = poll(&mut [PollFd::new(&*out, PollFlags::IN)], Some(&LOOK_EACH));
+        if is_stopped() {
+            return Err("interrupted".into());
+        }
+        if waiting == Ok(0) {
+            // Another program that it left behind may hold its output for ever.
+            match child.try_wait() {
+                Ok(Some(_)) => return Ok(()),
+                _ => continue,
+            }
+        }
+        let count = match out.read(&mut piece) {
+            Ok(0) if line.is_empty() => return Ok(()),
+            Ok(0) => {
+                tell(&mut line);
+                return Ok(());
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error.to_string()),
+            Ok(count) => count,
+        };
+        for byte in &piece[..count] {
+            match byte {
+                b'\n' => {
+                    tell(&mut line);
+                    lines += 1;
+                }
+                _ if line.len() < LINE_BYTES_MAX => line.push(*byte),
+                _ => {}
+            }
+        }
+        if lines > LINES_MAX {
+            return Err(format!("it said more than {LINES_MAX} lines"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(words: &[&str], is_stopped: bool) -> (Vec<String>, Result<i32, String>) {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+        let program =
+            Program { words: &words, folder: folder.path(), input: "in\n", acknowledged: 7 };
+        let mut lines = Vec::new();
+        let status = run(&program, true, &mut |line| lines.push(line), &|| is_stopped);
+        (lines, status.map(|status| status.code().unwrap()))
+    }
+
+    #[test]
+    fn each_line_is_a_promise_and_what_is_left_behind_is_ended() {
+        let script = "tail -f /dev/null >&- 2>&- & echo three";
+        let (lines, status) = ran(&["sh", "-c", script], false);
+        assert_eq!((lines.join(" "), status), ("three".to_owned(), Ok(0)));
+        assert_eq!(ran(&["tail", "-f", "/dev/null"], true).1, Err("interrupted".into()));
+    }
+}

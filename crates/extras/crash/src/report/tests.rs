@@ -1,0 +1,160 @@
+use pickfs_record::Durability;
+use pickfs_report::document::markdown;
+
+use super::*;
+use crate::check::Found;
+use crate::explore::{Explored, Exposure, Failure, Tally};
+use crate::image::Pages;
+use crate::log::{Log, Position, What};
+
+const ANY: &str = "power-loss:any-order/4096/honest";
+const ORDERED: &str = "power-loss:ordered/4096/honest";
+
+fn cell(candidate: &str, subject: &str, crash: &str, states: u64, lost: u64) -> Cell {
+    let tally = Tally { lost, failed: lost, ..Tally::default() };
+    let promised = match subject.contains("none") {
+        true => Durability::ProcessCrash,
+        false => Durability::PowerLoss,
+    };
+    Cell {
+        candidate: candidate.parse().unwrap(),
+        kernel: "6.18.0".into(),
+        subject: subject.into(),
+        promised,
+        crash: crash.parse().unwrap(),
+        explored: Explored {
+            states,
+            images: states / 3,
+            epochs: 100,
+            epochs_whole: 90,
+            tally,
+            ..Explored::default()
+        },
+        smallest: Vec::new(),
+        exposure: None,
+        cost: Cost { records: 100, flushes: 210, writes: 310, bytes: 1_740_800 },
+        seed: 1,
+        asked: 300,
+        image_bytes: 64 << 20,
+        saved: None,
+        checked: 5,
+        per_s: 40.0,
+    }
+}
+
+const JOURNAL: &str = "journal/pwrite/fdatasync/fallocate";
+
+fn row(candidate: &str, lost: [u64; 4]) -> Vec<Cell> {
+    let crashes = ["process-kill", "kernel-crash", ORDERED, ANY];
+    let counts = [1, 140, 96, 273];
+    let each = crashes.iter().zip(counts).zip(lost);
+    each.map(|((crash, states), lost)| cell(candidate, JOURNAL, crash, states, lost)).collect()
+}
+
+#[test]
+fn the_first_line_says_who_lost_on_which_disk_and_where_not() {
+    let mut cells = row("ext4:barrier=0", [0, 0, 0, 195]);
+    cells[3].explored.tally.unmountable = 30;
+    let failure =
+        Failure { state: format!("{ANY}@77+without-3"), found: Found::default().judged(4) };
+    cells[3].explored.failures.push(failure);
+    cells[3].smallest.push(format!("{ANY}@77+without-1"));
+    cells.extend(row("ext4", [0; 4]));
+    let document = document(&cells, 0);
+    let text = markdown::markdown(&document);
+    let first = text.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "**LOST** ext4:barrier=0 with journal/pwrite/fdatasync/fallocate lost acknowledged records in 195 \
+         of 273 states of a disk whose cache may reorder; in none of a process kill (all is written), or of \
+         a kernel crash, or of a disk whose cache keeps order."
+    );
+    assert!(text.contains("195 of 273"), "{text}");
+    assert!(text.contains("30 unmountable"), "{text}");
+    assert!(text.contains("2.10") && text.contains("17 KiB"), "{text}");
+    assert!(text.contains(&format!("`{ANY}@77+without-3`")), "{text}");
+    assert!(
+        text.contains(&format!("`{ANY}@77+without-1` is the smallest that was found")),
+        "{text}"
+    );
+}
+
+#[test]
+fn where_nothing_was_lost_it_says_in_how_many_states() {
+    let mut cells = row("xfs", [0; 4]);
+    // What is not promised breaks nothing, and what lies has no promise.
+    cells.push(cell("xfs", "journal/pwrite/none/fallocate", ANY, 50, 40));
+    cells.push(cell("xfs", JOURNAL, "power-loss:any-order/4096/lying", 50, 40));
+    cells[4].exposure =
+        Some(Exposure { instants: 61, median_ns: 31_000_000_000, worst_ns: 61_000_000_000 });
+    let text = markdown::markdown(&document(&cells, 2));
+    let first = text.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "**KEPT** no acknowledged record was lost in 510 states, 273 of them of a disk whose cache may reorder \
+         (power-loss:any-order/4096/honest); 2 of 4 recordings were not explored."
+    );
+    assert!(text.contains("the last 31.0 s, at worst 61.0 s"), "{text}");
+    assert!(text.contains("40 of 50"), "{text}");
+    let none = document(&cells[4..5], 0);
+    assert!(markdown::markdown(&none).starts_with("**NO PROMISE**"));
+    cells[3].promised = Durability::KernelCrash;
+    cells[3].explored.tally = Tally { lost: 195, failed: 195, ..Tally::default() };
+    let declared = markdown::markdown(&document(&cells, 0));
+    let words = "; as is declared of it, xfs with journal/pwrite/fdatasync/fallocate lost acknowledged records in \
+                 195 of 273 states of a disk whose cache may reorder.";
+    assert!(declared.starts_with("**KEPT**") && declared.contains(words), "{declared}");
+    cells[5].explored.tally = Tally::default();
+    let blind = markdown::markdown(&document(&cells, 0));
+    assert!(blind.starts_with("**BLIND** xfs with "), "{blind}");
+}
+
+#[test]
+fn a_class_is_measured_as_far_as_every_weaker_one_was_explored() {
+    let class = |cells: &[Cell]| {
+        let cells: Vec<_> = cells.iter().collect();
+        measured(&cells).map(|survived| (survived.class, survived.to_string()))
+    };
+    let all = row("xfs", [0; 4]);
+    let kept = |class, text: &str| Some((class, format!("measured: lost {text}")));
+    let [process, kernel, power] =
+        [Durability::ProcessCrash, Durability::KernelCrash, Durability::PowerLoss];
+    assert_eq!(class(&all), kept(power, "0 of 273 states of any-order/4096/honest"));
+    assert_eq!(class(&all[..2]), kept(kernel, "0 of 140 states of kernel-crash"));
+    assert_eq!(class(&all[1..2]), None, "no process was killed");
+    assert_eq!(class(&row("xfs", [0, 9, 0, 9])), kept(process, "9 of 140 states of kernel-crash"));
+    let ordered = "3 of 96 states of ordered/4096/honest";
+    assert_eq!(class(&row("xfs", [0, 0, 3, 1])), kept(kernel, ordered));
+}
+
+#[test]
+fn later_runs_are_told_what_journals_lost_and_what_they_kept_on_a_hard_disk() {
+    let of = |cells: &[Cell]| -> Vec<_> {
+        seen(cells).into_iter().map(|one| (one.survived.class, one.survived.failed)).collect()
+    };
+    let power = Durability::PowerLoss;
+    let mut all = row("xfs", [0; 4]);
+    assert_eq!(of(&all), [(power, 0)]);
+    assert_eq!(of(&all[..2]), [], "no power was lost");
+    assert_eq!(of(&all[..3]), [], "no disk reordered");
+    all[3].explored.epochs_whole = 10;
+    assert_eq!(of(&all), [], "a few epochs of many");
+    assert_eq!(of(&row("xfs", [0, 0, 0, 2])), [(Durability::KernelCrash, 2)]);
+    let mut queue = row("xfs", [0, 0, 0, 2]);
+    queue.iter_mut().for_each(|cell| cell.subject = "queue/msync".into());
+    assert_eq!(of(&queue), [], "it may be its own fault");
+    // Copy on write needs its metadata to find what a direct write has left.
+    let mut direct = row("btrfs", [0, 58, 0, 90]);
+    direct.iter_mut().for_each(|cell| cell.promised = Durability::KernelCrash);
+    assert_eq!(of(&direct), [(Durability::ProcessCrash, 58)]);
+}
+
+#[test]
+fn what_a_record_costs_is_read_off_the_log() {
+    let write = What::Write { sector: 0, data: vec![1; 8192].into(), fua: false };
+    let told = [write.clone(), What::Flush, write.clone(), What::Mark("a".into()), What::Flush];
+    let log = Log::of(Pages::filled(1 << 20, 0), told);
+    let cost = Cost::of(&log, Position(1), log.end(), 2);
+    assert_eq!(cost, Cost { records: 2, flushes: 2, writes: 1, bytes: 8192 });
+    assert_eq!(cost.each(), [1.0, 0.5, 4096.0]);
+}
