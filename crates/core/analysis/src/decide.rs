@@ -153,17 +153,15 @@ impl Decision {
 
     pub fn duel(&self, a: usize, b: usize) -> Duel {
         let series = &self.pairs[a][b];
-        let mut sorted: Vec<f64> = series.iter().map(|(_, ratio)| *ratio).collect();
-        sorted.sort_by(f64::total_cmp);
-        let needed = wins_needed(self.level(self.left().len()), self.rules.planned, sorted.len());
+        let needed = wins_needed(self.level(self.left().len()), self.rules.planned, series.len());
         let interval = match self.is_withheld(a, b) {
             true => (f64::NEG_INFINITY, f64::INFINITY),
             false => interval(series, &needed),
         };
         Duel {
-            blocks: sorted.len() as u32,
-            slower: sorted.iter().filter(|ratio| **ratio > 0.0).count() as u32,
-            ratio: median(&sorted).exp(),
+            blocks: series.len() as u32,
+            slower: series.iter().filter(|(_, ratio)| *ratio > 0.0).count() as u32,
+            ratio: self.middle(a, b).exp(),
             interval: (interval.0.exp(), interval.1.exp()),
         }
     }
@@ -263,7 +261,7 @@ impl Decision {
     fn middle(&self, a: usize, b: usize) -> f64 {
         let mut sorted: Vec<f64> = self.pairs[a][b].iter().map(|(_, ratio)| *ratio).collect();
         sorted.sort_by(f64::total_cmp);
-        median(&sorted)
+        crate::summary::middle(&sorted)
     }
 
     pub fn are_equal(&self, left: &[usize]) -> bool {
@@ -324,14 +322,6 @@ fn interval(series: &[(u32, f64)], needed: &[u32]) -> (f64, f64) {
     }
     // Looks that contradict each other: a machine that changed. Both ends are shown.
     (low.min(high), low.max(high))
-}
-
-fn median(sorted: &[f64]) -> f64 {
-    match sorted.len() {
-        0 => 0.0,
-        n if n % 2 == 1 => sorted[n / 2],
-        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::{
     engine,
     panels::{Disturbed, Group, Member},
     summary::{CAPACITY_KEY, median, rate_held, spread, sustained},
+    wording::unique,
 };
 
 pub fn rows(group: &Group<'_>, ops: Vec<Vec<OpSummary>>) -> Vec<Row> {
@@ -99,18 +100,14 @@ fn doubt_counts(trials: &[&TrialRecord]) -> Vec<(String, u32)> {
 }
 
 fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
-    let mut notes: Vec<String> =
-        backing_note(member.backing).map(String::from).into_iter().collect();
+    let backing = backing_note(member.backing).map(String::from);
     let survived = member.cell.survived.as_ref();
-    notes.extend(survived.map(|survived| format!("what it survives is {survived}")));
+    let survived = survived.map(|survived| format!("what it survives is {survived}"));
     let guests = chosen.iter().filter_map(|trial| engine::note(trial));
     let told = chosen.iter().flat_map(|trial| &trial.notes).cloned();
-    for note in missed(chosen).into_iter().chain(guests).chain(told) {
-        if !notes.contains(&note) && !is_told_by_the_rate(&note) {
-            notes.push(note);
-        }
-    }
-    notes
+    let told = missed(chosen).into_iter().chain(guests).chain(told);
+    let told = told.filter(|note| !is_told_by_the_rate(note));
+    unique(backing.into_iter().chain(survived).chain(told))
 }
 
 /// Operations that were due in the measured time and never begun, behind a stall that outlasted it.

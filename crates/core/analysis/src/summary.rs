@@ -29,9 +29,13 @@ pub fn median(values: &[f64]) -> f64 {
     spread(values).median
 }
 
-fn middle(sorted: &[f64]) -> f64 {
-    let half = sorted.len() / 2;
-    if sorted.len() % 2 == 0 { (sorted[half - 1] + sorted[half]) / 2.0 } else { sorted[half] }
+/// Of values in order, however large; 0 without any.
+pub(crate) fn middle(sorted: &[f64]) -> f64 {
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
 }
 
 /// Geometric mean of numbers above zero; none without any, or where one is not above zero.

@@ -40,18 +40,21 @@ pub fn metric_words(metric: &Metric) -> String {
         Statistic::Worst => "largest ".into(),
         other => format!("{other} "),
     };
-    let time = match metric.view {
-        View::Service => "service time",
-        View::Response => "response time",
-        View::RawResponse => "raw response time",
-    };
     let of = match metric.op.as_str() {
         "durable" => "durable appends",
         "append" => "appends",
         other => other,
     };
     let each = if metric.statistic == Statistic::Worst { " in each second" } else { "" };
-    format!("{statistic}{time} of {of}{each}")
+    format!("{statistic}{} of {of}{each}", view_name(metric.view))
+}
+
+pub fn view_name(view: View) -> &'static str {
+    match view {
+        View::Service => "service time",
+        View::Response => "response time",
+        View::RawResponse => "raw response time",
+    }
 }
 
 pub fn is_program_time(op: &str) -> bool {

@@ -2,10 +2,7 @@ use std::{env, path::Path};
 
 use anyhow::bail;
 use pickfs_analysis::ending::{UNTIL_DECIDED_S, again, command};
-use pickfs_lab::{
-    length::expected_s, plan_file::read_plan, plans::built_in, preflight::preflight,
-    rivals::NoAnswer,
-};
+use pickfs_lab::{length::expected_s, plans::built_in, preflight::preflight, rivals::NoAnswer};
 use pickfs_record::{
     BackingSpec, Findings, RunRecord,
     quantity::bytes_text,
@@ -106,8 +103,7 @@ pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
         let command = command(&run.plan, &[("--until-decided", None), ("--blocks", Some(""))]);
         return Some(NextStep { command, duration_s: UNTIL_DECIDED_S });
     }
-    let plan = built_in("journal")?;
-    let mut plan = read_plan(plan.name, plan.text).ok()?;
+    let mut plan = built_in("journal")?.read().ok()?;
     if let BackingSpec::Directory { .. } = run.plan.backing {
         plan.candidates.clone_from(&run.plan.candidates);
     }

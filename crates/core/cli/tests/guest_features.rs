@@ -4,10 +4,10 @@
 mod guest_kernel;
 mod pickfs;
 
-use std::{fs, os::unix::process::CommandExt, path::Path};
+use std::{fs, path::Path};
 
 use guest_kernel::{engines_over, kernel, output_within};
-use pickfs::{command, folder, is_root, nobody_reaches_us, typed};
+use pickfs::{command, folder, typed, without_root};
 use serde_json::Value;
 
 /// The table of `pickfs features WORDS`, asked in guests without root.
@@ -16,9 +16,7 @@ fn table(cache: &Path, words: &str, minutes: u64) -> Value {
     let json = out.join("t.json");
     let mut features = command(&typed(words));
     features.arg("--json").arg(&json).env("PICKFS_CACHE_DIR", cache).current_dir(&out);
-    if is_root() && nobody_reaches_us() {
-        features.uid(pickfs::NOBODY).gid(pickfs::NOBODY);
-    }
+    without_root(&mut features);
     let said = output_within(minutes, &mut features);
     let error = String::from_utf8_lossy(&said.stderr).into_owned();
     assert_eq!(said.status.code(), Some(0), "{error}");

@@ -5,16 +5,14 @@ mod guest_kernel;
 mod pickfs;
 
 use std::{
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
-use guest_kernel::{
-    engines_over, kernel, output_within, signal_engine, wait_until, wait_until_gone,
-};
-use pickfs::{command, folder, is_root, nobody_reaches_us, only_run, record, typed};
+use guest_kernel::{engines_over, kernel, output_within, signal_engine, wait_until_gone};
+use pickfs::{command, folder, only_run, record, typed, without_root};
 use pickfs_record::{BackingKind, Outcome};
+use pickfs_testkit::until;
 use rustix::process::{Pid, Signal, kill_process};
 
 const RUN: &str = "run quick --engine qemu-tcg --fs ext2 --blocks 1 --size 64MiB
@@ -24,9 +22,7 @@ fn guest_run(cache: &Path, out: &Path, measure: &str) -> Command {
     let mut command = command(&typed(RUN));
     command.args(["--measure", measure, "--out"]).arg(out);
     command.env("PICKFS_CACHE_DIR", cache).current_dir(out);
-    if is_root() && nobody_reaches_us() {
-        command.uid(pickfs::NOBODY).gid(pickfs::NOBODY);
-    }
+    without_root(&mut command);
     command
 }
 
@@ -76,8 +72,8 @@ fn a_guest_that_is_killed_is_a_failed_row_and_leaves_nothing() {
     let Some((cache, _kept, out)) = setting() else { return };
     let mut lab = started(&cache, &out);
     signal_engine(&out, Signal::KILL);
-    wait_until("the lab has ended", || lab.try_wait().unwrap().is_some());
-    assert_eq!(lab.wait().unwrap().code(), Some(3), "a failed trial");
+    let ended = until("the end of the lab", || lab.try_wait().unwrap());
+    assert_eq!(ended.code(), Some(3), "a failed trial");
     wait_until_gone(&out);
     let run = only_run(&out);
     let record = record(&run);
@@ -90,7 +86,7 @@ fn a_guest_that_is_killed_is_a_failed_row_and_leaves_nothing() {
 fn a_guest_does_not_outlive_a_lab_that_is_killed() {
     let Some((cache, _kept, out)) = setting() else { return };
     let mut lab = started(&cache, &out);
-    wait_until("an engine runs", || !engines_over(&out).is_empty());
+    until("an engine", || engines_over(&out).pop());
     kill_process(Pid::from_child(&lab), Signal::KILL).unwrap();
     lab.wait().unwrap();
     wait_until_gone(&out);

@@ -108,14 +108,9 @@ fn shifted(operations: &Times, by_ns: f64) -> Times {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan_file::read_plan, plans::built_in};
+    use crate::plans::planned as plan;
     use pickfs_record::BackingSpec;
     use pickfs_testkit::{FakeRun, fake_run};
-
-    fn plan(name: &str) -> Plan {
-        let plan = built_in(name).expect("a plan");
-        read_plan(plan.name, plan.text).expect("a good plan")
-    }
 
     fn asked(mut plan: Plan) -> Vec<String> {
         settle(&mut plan);

@@ -179,12 +179,7 @@ mod tests {
         plan::{Axis, Statistic},
     };
 
-    use crate::{plan_file::read_plan, plans::built_in, preflight::preflight};
-
-    fn planned(name: &str) -> Plan {
-        let plan = built_in(name).expect("a plan");
-        read_plan(plan.name, plan.text).expect("a good plan")
-    }
+    use crate::{plans::planned, preflight::preflight};
 
     #[test]
     fn the_time_of_a_program_is_not_made_up() {

@@ -34,12 +34,11 @@ fn marked_by(id: &str, plan: &Plan, cells: &[Cell]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan_file::read_plan, plans::built_in};
+    use crate::plans::planned;
 
     #[test]
     fn another_machine_and_another_command_have_another_mark() {
-        let plan = built_in("quick").expect("the quick plan");
-        let plan = read_plan(plan.name, plan.text).expect("a good plan");
+        let plan = planned("quick");
         let here = marked_by("here", &plan, &[]);
         let text = serde_json::to_string(&plan).expect("a plan is text");
         let stored: Plan = serde_json::from_str(&text).expect("and read again");

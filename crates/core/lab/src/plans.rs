@@ -1,9 +1,19 @@
+use pickfs_record::Plan;
+
+use crate::plan_file::{PlanError, read_plan};
+
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltInPlan {
     pub name: &'static str,
     /// What people who choose it have before them; plans of one group stand together.
     pub group: &'static str,
     pub text: &'static str,
+}
+
+impl BuiltInPlan {
+    pub fn read(&self) -> Result<Plan, PlanError> {
+        read_plan(self.name, self.text)
+    }
 }
 
 macro_rules! plans {
@@ -81,11 +91,15 @@ pub fn built_in(name: &str) -> Option<&'static BuiltInPlan> {
 }
 
 #[cfg(test)]
+pub(crate) fn planned(name: &str) -> Plan {
+    built_in(name).expect("a plan").read().expect("a good plan")
+}
+
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::plan_file::read_plan;
 
     #[test]
     fn a_seed_is_drawn_for_each_run_unless_the_plan_names_one() {

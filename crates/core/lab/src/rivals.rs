@@ -1,7 +1,10 @@
 //! Whether a run can answer what its plan asks: where two or more were asked for and fewer can be made
 //! here, nothing is measured. One that was asked for alone is measured: that is a question too.
 
-use pickfs_analysis::panels::{BY_CANDIDATE, applies};
+use pickfs_analysis::{
+    panels::{BY_CANDIDATE, applies},
+    wording::{list, unique},
+};
 use pickfs_candidate::{Availability, availability};
 use pickfs_record::{BackingSpec, Cell, Plan, record::SkippedCell};
 use thiserror::Error;
@@ -67,10 +70,10 @@ fn no_answer(plan: &Plan, asked: &[Cell], expansion: &Expansion) -> NoAnswer {
         false => cell.level(&plan.design.compare).unwrap_or_default().to_owned(),
     };
     let is_floor = |cell: &&Cell| by_candidate && is_floor(plan, cell);
-    let left = each_once(expansion.cells.iter().filter(|cell| !is_floor(cell)).map(name));
+    let left = unique(expansion.cells.iter().filter(|cell| !is_floor(cell)).map(name));
     let left = match left.as_slice() {
         [] => "nothing that is asked for can be made here".to_owned(),
-        names => format!("only {} can be made here", and(names)),
+        names => format!("only {} can be made here", list(names)),
     };
     let is_asked = |skipped: &&SkippedCell| {
         let same = |cell: &Cell| cell.candidate == skipped.cell.candidate;
@@ -92,7 +95,7 @@ fn no_answer(plan: &Plan, asked: &[Cell], expansion: &Expansion) -> NoAnswer {
             },
         }
     }
-    let (packages, remedies) = (each_once(packages), each_once(remedies));
+    let (packages, remedies) = (unique(packages), unique(remedies));
     NoAnswer { left, gaps: gaps(&missing, name), packages, size_bytes, remedies }
 }
 
@@ -100,42 +103,24 @@ fn gaps(missing: &[&SkippedCell], name: impl Fn(&Cell) -> String) -> Vec<String>
     let is_mkfs = |skipped: &&&SkippedCell| {
         skipped.reason.starts_with("mkfs.") && skipped.reason.ends_with(" not found")
     };
-    let unmade = each_once(missing.iter().filter(is_mkfs).map(|skipped| name(&skipped.cell)));
+    let unmade = unique(missing.iter().filter(is_mkfs).map(|skipped| name(&skipped.cell)));
     let others = missing.iter().filter(|skipped| !is_mkfs(skipped));
     let others = others.map(|skipped| format!("{}: {}", name(&skipped.cell), skipped.reason));
     let unmade = match unmade.as_slice() {
         [] => None,
         [one] => Some(format!("{one} lacks its mkfs program")),
-        names => Some(format!("{} lack their mkfs program", and(names))),
+        names => Some(format!("{} lack their mkfs program", list(names))),
     };
-    each_once(unmade.into_iter().chain(others))
-}
-
-fn each_once(words: impl IntoIterator<Item = String>) -> Vec<String> {
-    words.into_iter().fold(Vec::new(), |mut all, word| {
-        if !all.contains(&word) {
-            all.push(word);
-        }
-        all
-    })
-}
-
-fn and(names: &[String]) -> String {
-    match names {
-        [one] => one.clone(),
-        [head @ .., last] => format!("{} and {last}", head.join(", ")),
-        [] => String::new(),
-    }
+    unique(unmade.into_iter().chain(others))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{expand::expand, plan_file::read_plan, plans::built_in, preflight::ceiling};
+    use crate::{expand::expand, plans::planned, preflight::ceiling};
 
     fn quick() -> Plan {
-        let plan = built_in("quick").expect("the quick plan");
-        read_plan(plan.name, plan.text).expect("a good plan")
+        planned("quick")
     }
 
     fn left_after(plan: &Plan, gone: &[(&str, &str)]) -> Result<(), PreflightError> {

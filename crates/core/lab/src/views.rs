@@ -39,12 +39,10 @@ pub fn settle(plan: &mut Plan) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{plan_file::read_plan, plans::built_in};
+    use crate::plans::planned;
 
     fn views(name: &str) -> Vec<View> {
-        let plan = built_in(name).expect("a plan");
-        let plan = read_plan(plan.name, plan.text).expect("a good plan");
-        plan.design.primary.into_iter().map(|metric| metric.view).collect()
+        planned(name).design.primary.into_iter().map(|metric| metric.view).collect()
     }
 
     #[test]
@@ -66,8 +64,7 @@ mod tests {
     /// One metric may be a text instead of a list.
     #[test]
     fn a_log_whose_response_times_are_named_is_ranked_by_them() {
-        let chronicle = built_in("queue-chronicle").expect("a plan");
-        let mut plan = read_plan(chronicle.name, chronicle.text).expect("a good plan");
+        let mut plan = planned("queue-chronicle");
         plan.params.insert("metrics".into(), "append=hlog:q.hlog#append,due".into());
         settle(&mut plan);
         assert_eq!(plan.design.primary[0].view, View::Response);
@@ -75,8 +72,7 @@ mod tests {
 
     #[test]
     fn a_plan_that_is_closed_later_falls_back() {
-        let quick = built_in("quick").expect("a plan");
-        let mut plan = read_plan(quick.name, quick.text).expect("a good plan");
+        let mut plan = planned("quick");
         plan.params.insert("arrival".into(), "closed".into());
         settle(&mut plan);
         assert_eq!(plan.design.primary[0].view, View::Service);

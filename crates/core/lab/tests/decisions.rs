@@ -10,7 +10,7 @@ use pickfs_analysis::{
     decide::{Decision, End, Rules, Standing, decide},
     findings,
 };
-use pickfs_lab::{order::block_order, plan_file::read_plan, plans::built_in};
+use pickfs_lab::{order::block_order, plans::built_in};
 use pickfs_record::{RunRecord, finding::Claim};
 use pickfs_testkit::{Dice, FakePhasedRun, docs, fake_phased_run};
 
@@ -126,7 +126,7 @@ fn share_of(
     holds: impl Fn(&Decision) -> bool,
 ) -> f64 {
     let quick = built_in("quick").expect("a plan");
-    let alpha = budget::of_plan(&read_plan(quick.name, quick.text).expect("a good plan"));
+    let alpha = budget::of_plan(&quick.read().expect("a good plan"));
     let rules = Rules { alpha, margin: 0.05, planned: BLOCKS[truth.len()] as u32 };
     let found = (0..EXPERIMENTS).filter(|seed| holds(&decide(&experiment(*seed), rules)));
     found.count() as f64 / EXPERIMENTS as f64

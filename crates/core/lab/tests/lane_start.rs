@@ -7,7 +7,6 @@
 use std::{
     io::{BufRead, Write, stdin, stdout},
     process::ExitCode,
-    sync::Arc,
 };
 
 use pickfs_lab::{
@@ -18,8 +17,8 @@ use pickfs_record::{FORMAT, PhaseRecord, TrialSpec, WorkUnit, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_testkit::{fake_spec, params};
 use pickfs_workload::{
-    BUILD, Fault, Length, Session,
-    phase::{Done, Gate, LabLine, PhaseRunner, PhaseSpec, merged_phases},
+    BUILD, Length, Session,
+    phase::{Done, Gate, PhaseRunner, PhaseSpec, merged_phases},
 };
 use serde_json::json;
 
@@ -87,7 +86,7 @@ fn lane(gate: StartingGate) {
     // The seed says how many rounds there are.
     let rounds = spec.seed;
     let session = Session::new(spec, None).expect("a session");
-    let session = session.among(Gate::new(Some(gate)), Arc::new(NoLab));
+    let session = Session { gate: Gate::new(Some(gate)), ..session };
     let mut runner = PhaseRunner::new(&session).expect("a directory");
     say(&WorkerMessage::Ready { notes: Vec::new(), warmup_ns: 0 });
     assert_eq!(line().trim(), "go");
@@ -110,16 +109,4 @@ fn line() -> String {
 fn say(message: &WorkerMessage) {
     let text = serde_json::to_string(message).expect("plain data");
     writeln!(stdout().lock(), "{text}").expect("the lab listens");
-}
-
-struct NoLab;
-
-impl LabLine for NoLab {
-    fn phase_begins(&self, _phase: &str, _number: u32) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn make_cold(&self) -> Result<(), Fault> {
-        Ok(())
-    }
 }

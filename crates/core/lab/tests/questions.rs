@@ -7,8 +7,7 @@ use pickfs_lab::{
     engines::tell_engines_apart,
     expand::{expand, level_text},
     final_sync,
-    plan_file::read_plan,
-    plans::PLANS,
+    plans::{BuiltInPlan, PLANS},
     preflight::ceiling,
 };
 use pickfs_record::{
@@ -46,8 +45,8 @@ const TOLD: &[(&str, &str, &[&str])] = &[
 const WITHOUT_FLOORS: &[&str] = &["quick", "journal"];
 
 /// As it would be launched on a machine that has all it names.
-fn played(name: &str, text: &str) -> RunRecord {
-    let mut plan = read_plan(name, text).expect("a good plan");
+fn played(plan: &BuiltInPlan) -> RunRecord {
+    let mut plan = plan.read().expect("a good plan");
     final_sync::settle(&mut plan);
     let workload = pickfs_workload::find(&plan.workload).expect("a workload");
     let backing = plan.backing.clone();
@@ -190,7 +189,7 @@ fn each_question_is_answered_by_a_comparison_of_its_own_plan() {
     pickfs_engine_workloads::add();
     let mut faults = Vec::new();
     for known in PLANS {
-        let run = played(known.name, known.text);
+        let run = played(known);
         let found = findings(&run);
         let asked = &run.plan.design.primary;
         assert!(!asked.is_empty(), "{} asks nothing", known.name);

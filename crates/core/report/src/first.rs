@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use pickfs_analysis::wording::unique;
 use pickfs_record::{
     finding::{AnswerEnd, Findings, Panel, Row, Spread},
     plan::{Metric, Statistic},
@@ -106,16 +107,13 @@ fn nodes(subject: &Subject, screen: &Screen, much: Much) -> Vec<Node> {
 
 /// A line for each of the first rows with a trial that gave no result: a row without a figure says why.
 fn failures(findings: &Findings) -> Vec<(String, Text)> {
-    let mut lines: Vec<String> = Vec::new();
-    for row in findings.panels.iter().flat_map(|panel| &panel.rows).filter(|row| row.failed > 0) {
+    let failed = findings.panels.iter().flat_map(|panel| &panel.rows).filter(|row| row.failed > 0);
+    let mut lines: Vec<String> = unique(failed.map(|row| {
         let reason = row.failure.as_deref().unwrap_or("no reason kept");
         let all = row.trials + row.failed;
         let text = format!("{}: {} of {all} trials: {reason}", row.label, row.failed);
-        let line = text.chars().take(140).collect();
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
+        text.chars().take(140).collect()
+    }));
     let more = lines.split_off(lines.len().min(FAILURES_MAX)).len();
     let told = lines.into_iter().chain((more > 0).then(|| format!("{more} more")));
     told.map(|line| ("failed".into(), Role::NoAnswer.leads(line))).collect()

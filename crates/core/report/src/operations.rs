@@ -241,14 +241,19 @@ fn footnotes(
     let doubts = unique(kinds.filter(|kind| *kind != OF_TAILS))
         .into_iter()
         .map(|kind| doubt(subject, panel, phase, kind));
-    let lost = panel.rows.iter().zip(&phase.cells).filter(|(_, cell)| cell.failed > 0);
-    let lost = lost.map(|(row, cell)| {
-        let reason = cell.failure.as_deref().unwrap_or("no reason kept");
-        let all = cell.failed + cell.trials;
-        let text = format!("{}, no result in {} of {all} trials: {reason}", row.label, cell.failed);
-        (text.clone(), text)
+    let rows = panel.rows.iter().zip(&phase.cells);
+    let lost = rows.filter_map(|(row, cell)| {
+        let text = format!("{}, {}", row.label, lost_text(cell)?);
+        Some((text.clone(), text))
     });
     doubts.chain(lost).collect::<Vec<_>>().into_iter()
+}
+
+/// `no result in 2 of 8 trials: write: EIO`; nothing where all have one.
+pub(crate) fn lost_text(cell: &PhaseCell) -> Option<String> {
+    let reason = cell.failure.as_deref().unwrap_or("no reason kept");
+    let all = cell.failed + cell.trials;
+    (cell.failed > 0).then(|| format!("no result in {} of {all} trials: {reason}", cell.failed))
 }
 
 /// `not-cold: xfs 8 of 8, ext4 8 of 8 trials; the first: 12 % of its pages were resident`.

@@ -14,14 +14,6 @@ pub fn statistic_name(statistic: Statistic) -> String {
     }
 }
 
-pub fn view_name(view: View) -> &'static str {
-    match view {
-        View::Service => "service time",
-        View::Response => "response time",
-        View::RawResponse => "raw response time",
-    }
-}
-
 pub fn view_meaning(view: View) -> &'static str {
     match view {
         View::Service => "Service time: from the start of a call to its end.",
@@ -106,6 +98,7 @@ pub fn interval_text(comparison: &Comparison) -> Option<String> {
 
 pub use pickfs_analysis::wording::{
     interval_text as factors, is_program_time, metric_name, metric_words, quantile_name, times,
+    view_name,
 };
 
 pub fn survives_text(durability: Durability) -> &'static str {

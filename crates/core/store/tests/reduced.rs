@@ -13,7 +13,6 @@ use pickfs_record::{
 };
 use pickfs_store::{RunFile, reduced, schema::FORMAT_REDUCED};
 use pickfs_testkit::{FakeRun, explained, fake_run};
-use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::{Value, from_value, json, to_value};
 
@@ -271,29 +270,5 @@ fn a_file_of_an_enemy_is_refused() {
         let error = RunFile::open(&path).and_then(|file| file.read()).expect_err("refused");
         let error = error.to_string();
         assert!(error.contains(said) && error.contains(&format!("{at}.pickfs")), "{error}");
-    }
-}
-
-thread_local! {
-    static GOOD: Vec<u8> = {
-        let folder = tempfile::tempdir().expect("a folder");
-        read(kept(folder.path())).expect("read")
-    };
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    #[test]
-    fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 1..600), at in 0usize..60_000) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("fuzzed.pickfs");
-        let mut image = GOOD.with(Clone::clone);
-        let at = at % image.len();
-        let end = (at + bytes.len()).min(image.len());
-        image[at..end].copy_from_slice(&bytes[..end - at]);
-        std::fs::write(&path, &image).expect("write");
-        if let Ok(file) = RunFile::open(&path) {
-            let _ = file.read();
-        }
     }
 }

@@ -137,7 +137,6 @@ fn duel_text(duel: &Duel, margin: f64) -> String {
 
 fn told(entries: &[RuledOut], word: &str) -> Vec<String> {
     let mut needs: Vec<String> = entries.iter().map(|entry| entry.need.to_string()).collect();
-    needs.dedup();
     needs.sort();
     needs.dedup();
     let line = |need: String| {

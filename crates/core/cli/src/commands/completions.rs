@@ -1,10 +1,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 use pickfs_candidate::fs::FILE_SYSTEMS;
-use pickfs_lab::{
-    plan_file::read_plan,
-    plans::{PLANS, TOUR},
-};
+use pickfs_lab::plans::{PLANS, TOUR};
 
 use crate::{args::Cli, exit::Exit, terminal};
 
@@ -27,7 +24,7 @@ pub fn completions(shell: Shell) -> anyhow::Result<Exit> {
     if matches!(shell, Shell::Zsh | Shell::Fish) {
         // A plan in place of a verb, with its question beside it.
         for plan in PLANS {
-            let question = read_plan(plan.name, plan.text)?.question;
+            let question = plan.read()?.question;
             program = program.subcommand(clap::Command::new(plan.name).about(question));
         }
     }

@@ -3,7 +3,6 @@ use std::collections::BTreeSet;
 use pickfs_lab::{
     expand::Expansion,
     length::{Cost, cells_asked, expected_s, takes_what_it_takes, too_short},
-    plan_file::read_plan,
     plans::{PLANS, TOUR},
     preflight,
 };
@@ -45,7 +44,7 @@ fn list() -> anyhow::Result<Exit> {
             group = built_in.group;
             terminal::line(&format!("{blank}{group}"));
         }
-        let plan = read_plan(built_in.name, built_in.text)?;
+        let plan = built_in.read()?;
         let question = &plan.question;
         terminal::flow(&format!("  {:<26} {:>6}  {question}", built_in.name, time(&plan)), 37);
     }

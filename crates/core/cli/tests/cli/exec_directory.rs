@@ -1,7 +1,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::lab_session::Session;
-use crate::pickfs::{Said, folder, only_run, pickfs, record};
+use crate::pickfs::{Said, folder, only_run, pickfs, reason, record};
 use pickfs_record::{Event, Outcome, TrialRecord};
 use pickfs_testkit::{hdr_log, until};
 use rustix::process::Signal;
@@ -20,13 +20,6 @@ fn words(data: &Path, out: &Path, more: &[&str], command: &[&str]) -> Vec<String
     let first = ["exec", "--dir", data, "--out", out, "--blocks", "1", "--raw-probe", "50ms"];
     let all = first.iter().chain(more).chain(&["--"]).chain(command);
     all.map(|word| word.to_string()).collect()
-}
-
-fn reason(trial: &TrialRecord) -> &str {
-    match &trial.outcome {
-        Outcome::Failed { reason } => reason,
-        other => panic!("{other:?}"),
-    }
 }
 
 #[test]

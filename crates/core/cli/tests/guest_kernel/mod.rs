@@ -7,10 +7,11 @@ use std::{
     process::{Command, Output, Stdio},
     sync::{OnceLock, mpsc},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use pickfs_guest::{Engine, Kernel, PackageCache};
+use pickfs_testkit::until;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// With `PICKFS_REQUIRE_GUESTS=1` none is a failure.
@@ -55,11 +56,11 @@ pub fn engines_over(folder: &Path) -> Vec<Pid> {
 pub fn signal_engine(folder: &Path, signal: Signal) {
     // One look: while it becomes its program, a process has no command line for a moment.
     let reached = |pid: &Pid| kill_process(*pid, signal).is_ok();
-    wait_until("an engine runs", || engines_over(folder).first().is_some_and(reached));
+    until("an engine", || engines_over(folder).into_iter().find(reached));
 }
 
 pub fn wait_until_gone(folder: &Path) {
-    wait_until("nothing of the guest is left", || engines_over(folder).is_empty());
+    until("the end of the guest", || engines_over(folder).is_empty().then_some(()));
 }
 
 /// One that takes longer is asked to end, which takes away what it made.
@@ -75,13 +76,5 @@ pub fn output_within(minutes: u64, command: &mut Command) -> Output {
             let said = ended.recv_timeout(Duration::from_secs(30));
             panic!("not ended within {minutes} minutes: {command:?}, {said:?}");
         }
-    }
-}
-
-pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(120), "not within two minutes: {what}");
-        std::thread::sleep(Duration::from_millis(10));
     }
 }

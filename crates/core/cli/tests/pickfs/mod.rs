@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output},
 };
 
-use pickfs_record::RunRecord;
+use pickfs_record::{Outcome, RunRecord, TrialRecord};
 use pickfs_store::RunFile;
 
 pub const PICKFS: &str = env!("CARGO_BIN_EXE_pickfs");
@@ -52,10 +52,14 @@ pub fn assert_ends(folder: &Path, rows: &[(&str, i32, &str)]) {
 /// able to reach the program.
 pub fn unprivileged<S: AsRef<OsStr>>(words: &[S]) -> Said {
     let mut command = command(words);
-    if is_root() && nobody_reaches_us() {
-        as_nobody(&mut command);
-    }
+    without_root(&mut command);
     command.current_dir("/").output().expect("pickfs starts").into()
+}
+
+pub fn without_root(command: &mut Command) {
+    if is_root() && nobody_reaches_us() {
+        as_nobody(command);
+    }
 }
 
 /// Whether nobody may execute the program (not below root's home).
@@ -101,6 +105,14 @@ pub fn only_run(out: &Path) -> PathBuf {
     let runs: Vec<_> = fs::read_dir(out).unwrap().flatten().map(|entry| entry.path()).collect();
     assert_eq!(runs.len(), 1, "{runs:?}");
     runs[0].clone()
+}
+
+/// Why a trial has no result; empty of one that has.
+pub fn reason(trial: &TrialRecord) -> &str {
+    match &trial.outcome {
+        Outcome::Finished => "",
+        Outcome::Failed { reason } | Outcome::Skipped { reason } => reason,
+    }
 }
 
 pub fn record(run: &Path) -> RunRecord {

@@ -1,10 +1,10 @@
 use std::{fs, path::Path};
 
 use crate::lab_session::{Session, kill, may_run, traces};
-use crate::pickfs::{Said, command, folder, only_run, pickfs, record, typed};
+use crate::pickfs::{Said, command, folder, only_run, pickfs, reason, record, typed};
 use crate::slow_disk::SlowDisk;
 use pickfs_candidate::undo::{Undo, UndoLog};
-use pickfs_record::{Event, Outcome, RunRecord, TrialRecord};
+use pickfs_record::{Event, Outcome, RunRecord};
 use pickfs_sys::loop_device::LoopDevice;
 use pickfs_sys::mount::{MountRequest, Mounted};
 use pickfs_testkit::{only_if, with_ignored_signals};
@@ -20,13 +20,6 @@ fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 fn reasons(run: &RunRecord) -> Vec<&str> {
     run.trials.iter().map(reason).collect()
-}
-
-fn reason(trial: &TrialRecord) -> &str {
-    match &trial.outcome {
-        Outcome::Finished => "",
-        Outcome::Failed { reason } | Outcome::Skipped { reason } => reason,
-    }
 }
 
 fn first_trial_is_kept(run: &Path) -> RunRecord {

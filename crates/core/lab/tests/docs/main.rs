@@ -112,8 +112,7 @@ fn the_gates_are_listed() {
 /// What a built-in plan takes where every file system of it is there.
 fn cost(name: &str) -> Cost {
     pickfs_engine_workloads::add();
-    let plan = built_in(name).expect("a built-in plan");
-    let plan = read_plan(plan.name, plan.text).expect("a good plan");
+    let plan = built_in(name).expect("a built-in plan").read().expect("a good plan");
     Cost::of(&plan, &cells_asked(&plan))
 }
 

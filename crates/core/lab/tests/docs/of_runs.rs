@@ -13,7 +13,7 @@ use pickfs_analysis::{
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
-use pickfs_lab::{plan_file::read_plan, plans::built_in};
+use pickfs_lab::plans::built_in;
 use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
@@ -40,7 +40,7 @@ fn plan_name(name: &str) -> &str {
 fn planned(name: &str) -> Plan {
     pickfs_engine_workloads::add();
     let plan = built_in(plan_name(name)).unwrap_or_else(|| panic!("no plan {name}"));
-    read_plan(plan.name, plan.text).expect("a good plan")
+    plan.read().expect("a good plan")
 }
 
 fn record(name: &str) -> Option<RunRecord> {

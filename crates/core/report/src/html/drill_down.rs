@@ -14,6 +14,7 @@ use crate::{
     chart::trial_lines,
     document::{Column, Fold, Kind, Node, Table, facts, pair},
     notes,
+    operations::lost_text,
     ranking::{lost_word, quantile_text, value_cell},
     stalls,
     subject::{trial_value, unit},
@@ -142,12 +143,8 @@ fn counted_text(name: &str, value: f64) -> String {
 }
 
 fn doubts(cell: &PhaseCell) -> String {
-    let all = cell.trials + cell.failed;
     let flags = cell.flags.iter().map(|(kind, count)| format!("{kind} {count} of {}", cell.trials));
-    let reason = cell.failure.as_deref().unwrap_or("no reason kept");
-    let failed = (cell.failed > 0)
-        .then(|| format!("no result in {} of {all} trials: {reason}", cell.failed));
-    flags.chain(failed).collect::<Vec<_>>().join("; ")
+    flags.chain(lost_text(cell)).collect::<Vec<_>>().join("; ")
 }
 
 fn operations(subject: &Subject, row: &Row) -> Vec<Node> {

@@ -91,13 +91,6 @@ fn check(name: &str, store: Box<dyn Store>) {
 }
 
 #[test]
-fn the_counter_counts() {
-    let before = allocated();
-    drop(std::hint::black_box(vec![1; 100]));
-    assert!(allocated() > before);
-}
-
-#[test]
 fn an_order_on_its_way_allocates_nothing_over_any_store() {
     check("memory", Box::new(LogStore::new(MemoryLog::with_room(16 << 20))));
     for profile in [Profile::Queue, Profile::Journal, Profile::JournalFdatasync, Profile::FileStore]

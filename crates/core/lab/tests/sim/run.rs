@@ -2,120 +2,30 @@ use std::path::Path;
 
 use pickfs_lab::{
     interrupt::Interrupt,
-    referee::FixedBlocks,
-    run::{RunParts, carry_out},
-    stage::{Stage, TrialOrder},
+    referee::{FixedBlocks, Referee, Ruling},
 };
-use pickfs_record::{
-    Event, Outcome, RunRecord, TrialRecord,
-    record::{Disturbance, SettleRecord},
-};
+use pickfs_record::{Event, Outcome, RunRecord};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
 
-/// Plays the trials of a fake run; `disturbed` and `stop_at` name trial numbers.
-#[derive(Default)]
-struct Script {
-    run: Option<RunRecord>,
-    disturbed: Vec<u32>,
-    /// In every trial of these blocks, repeats too.
-    disturbed_blocks: Vec<u32>,
-    fails: Vec<u32>,
-    stop_at: Option<u32>,
-    sticks_at: Option<u32>,
-    stuck: Option<String>,
-    interrupt: Interrupt,
-    clock_s: f64,
-    seeds: Vec<(u32, u64)>,
-}
-
-impl Stage for Script {
-    fn now_s(&self) -> f64 {
-        self.clock_s
-    }
-
-    fn stuck(&self) -> Option<String> {
-        self.stuck.clone()
-    }
-
-    fn settle(&mut self) -> SettleRecord {
-        self.clock_s += 0.5;
-        SettleRecord { waited_s: 0.5, ..SettleRecord::default() }
-    }
-
-    fn perform(&mut self, order: &TrialOrder<'_>, _tell: &mut dyn FnMut(Event)) -> TrialRecord {
-        self.clock_s += 6.0;
-        self.seeds.push((order.block, order.seed));
-        let run = self.run.as_ref().expect("a script");
-        let like = run.trials.iter().find(|trial| trial.cell == order.cell.id).expect("a trial");
-        let mut trial = TrialRecord {
-            number: order.number,
-            block: order.block,
-            attempt: order.attempt,
-            settle: Some(order.settle),
-            started_s: self.clock_s,
-            ..like.clone()
-        };
-        let disturbed =
-            self.disturbed.contains(&order.number) || self.disturbed_blocks.contains(&order.block);
-        trial.disturbance = Some(Disturbance {
-            foreign_user_share: if disturbed { 0.5 } else { 0.0 },
-            takers: vec![("rustc".into(), 0.9), ("ld".into(), 0.3)],
-            ..Disturbance::default()
-        });
-        if self.fails.contains(&order.number) {
-            trial.outcome = Outcome::Failed { reason: "scripted".into() };
-        }
-        if self.sticks_at == Some(order.number) {
-            self.stuck = Some("unmount mnt: busy".into());
-        }
-        if self.stop_at == Some(order.number) {
-            self.interrupt.raise();
-        }
-        trial
-    }
-}
-
-fn disturbed(trial: &TrialRecord) -> bool {
-    trial.disturbance.as_ref().is_some_and(|disturbance| disturbance.foreign_user_share > 0.1)
-}
+use super::{Script, disturbed, empty, play};
 
 fn fake() -> RunRecord {
     fake_run(&FakeRun { blocks: 1, ..FakeRun::default() })
 }
 
-fn play(
-    path: &Path,
-    record: RunRecord,
-    blocks: u32,
-    script: &mut Script,
-) -> (RunRecord, Vec<Event>) {
-    let mut file = match path.exists() {
-        true => RunFile::open_to_write(path).expect("open"),
-        false => RunFile::create(path, &record).expect("create"),
+fn played(path: &Path, blocks: u32, script: &mut Script) -> (RunRecord, Vec<Event>) {
+    let record = match path.exists() {
+        true => RunFile::open(path).and_then(|file| file.read()).expect("read"),
+        false => empty(&fake()),
     };
-    let mut events = Vec::new();
-    let interrupt = script.interrupt.clone();
-    let parts = RunParts {
-        stage: script,
-        file: &mut file,
-        sink: &mut |event: &Event| events.push(event.clone()),
-        referee: &mut FixedBlocks(blocks),
-        interrupt: &interrupt,
-        disturbed,
-    };
-    (carry_out(record, parts).expect("runs"), events)
-}
-
-fn empty(run: &RunRecord) -> RunRecord {
-    RunRecord { trials: vec![], ended: None, ..run.clone() }
+    script.run = Some(fake());
+    play(path, record, &mut FixedBlocks(blocks), script)
 }
 
 fn run_with(mut script: Script, blocks: u32) -> (tempfile::TempDir, RunRecord, Vec<Event>, Script) {
     let folder = tempfile::tempdir().expect("a folder");
-    let record = empty(&fake());
-    script.run = Some(fake());
-    let (run, events) = play(&folder.path().join("r.pickfs"), record, blocks, &mut script);
+    let (run, events) = played(&folder.path().join("r.pickfs"), blocks, &mut script);
     (folder, run, events, script)
 }
 
@@ -209,8 +119,7 @@ fn an_interrupted_run_keeps_what_it_has_and_resumes_in_a_new_block() {
     assert_eq!((run.trials.len(), stored(&folder).trials.len()), (11, 11));
     assert_eq!(stored(&folder).ended.expect("ended").how, "interrupted");
     script.interrupt = Interrupt::default();
-    let path = folder.path().join("r.pickfs");
-    let (resumed, _) = play(&path, stored(&folder), 3, &mut script);
+    let (resumed, _) = played(&folder.path().join("r.pickfs"), 3, &mut script);
     let blocks: Vec<u32> = resumed.trials[11..].iter().map(|trial| trial.block).collect();
     let cells = run.cells.len();
     assert_eq!(blocks, [vec![3; cells], vec![4; cells]].concat(), "block 2 stays incomplete");
@@ -242,8 +151,8 @@ fn the_end_of_a_run_says_what_gave_no_result() {
 /// Gives the seconds that it was told up to each block.
 struct Stopwatch(FixedBlocks, Vec<f64>);
 
-impl pickfs_lab::referee::Referee for Stopwatch {
-    fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> pickfs_lab::referee::Ruling {
+impl Referee for Stopwatch {
+    fn rule(&mut self, run: &RunRecord, block: u32, elapsed_s: f64) -> Ruling {
         self.1.push(elapsed_s);
         self.0.rule(run, block, elapsed_s)
     }
@@ -259,19 +168,24 @@ fn a_resumed_run_has_spent_what_it_spent_before() {
         run_with(Script { stop_at: Some(11), ..Script::default() }, 3);
     let spent_s = run.trials.iter().map(|t| t.started_s + t.elapsed_s).fold(0.0, f64::max);
     script.interrupt = Interrupt::default();
-    let interrupt = script.interrupt.clone();
     let mut stopwatch = Stopwatch(FixedBlocks(3), Vec::new());
-    let mut file = RunFile::open_to_write(&folder.path().join("r.pickfs")).expect("open");
-    let parts = RunParts {
-        stage: &mut script,
-        file: &mut file,
-        sink: &mut |_: &Event| {},
-        referee: &mut stopwatch,
-        interrupt: &interrupt,
-        disturbed,
-    };
-    let resumed = carry_out(run, parts).expect("runs");
+    let path = folder.path().join("r.pickfs");
+    let (resumed, _) = play(&path, run, &mut stopwatch, &mut script);
     assert!((stopwatch.1[0] - spent_s).abs() < 1e-9, "{:?} after {spent_s}", stopwatch.1);
     let starts: Vec<f64> = resumed.trials.iter().map(|trial| trial.started_s).collect();
     assert!(starts.windows(2).all(|pair| pair[0] <= pair[1]), "{starts:?}");
+}
+
+/// A commit of the run's file is a write on the same disk (validity rule 12).
+#[test]
+fn a_trial_is_stored_after_the_wait_and_before_the_next_trial() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("r.pickfs");
+    let mut script = Script { looks_at: Some(path.clone()), ..Script::default() };
+    let (run, _) = played(&path, 2, &mut script);
+    assert!(run.trials.len() > 4);
+    let behind = |(made, stored): &(usize, usize)| *made == 0 || made - stored == 1;
+    assert!(script.at_settle.iter().all(behind), "{:?}", script.at_settle);
+    assert!(script.at_trial.iter().all(|(made, stored)| made == stored), "{:?}", script.at_trial);
+    assert_eq!(stored(&folder).trials.len(), run.trials.len());
 }

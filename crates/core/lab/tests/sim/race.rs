@@ -1,47 +1,11 @@
-use pickfs_lab::{
-    interrupt::Interrupt,
-    referee::Race,
-    run::{RunParts, carry_out},
-    stage::{Stage, TrialOrder},
-};
+use pickfs_lab::referee::Race;
 use pickfs_record::{
-    Event, RunRecord, TrialRecord,
+    RunRecord,
     plan::{Metric, Statistic, StopRule, View},
-    record::SettleRecord,
 };
-use pickfs_store::RunFile;
 use pickfs_testkit::{FakeCandidate, FakeRun, fake_run};
 
-/// Plays the trials of a long fake run, block by block; a trial takes ten seconds.
-struct Script {
-    run: RunRecord,
-    clock_s: f64,
-}
-
-impl Stage for Script {
-    fn now_s(&self) -> f64 {
-        self.clock_s
-    }
-
-    fn settle(&mut self) -> SettleRecord {
-        SettleRecord::default()
-    }
-
-    fn perform(&mut self, order: &TrialOrder<'_>, _tell: &mut dyn FnMut(Event)) -> TrialRecord {
-        let mut same = self.run.trials.iter();
-        let like = same.find(|t| t.cell == order.cell.id && t.block == order.block);
-        let started_s = self.clock_s;
-        self.clock_s += 10.0;
-        let (number, attempt) = (order.number, order.attempt);
-        TrialRecord {
-            number,
-            attempt,
-            started_s,
-            elapsed_s: 10.0,
-            ..like.expect("a trial").clone()
-        }
-    }
-}
+use super::{Script, empty, play};
 
 /// One sync, three candidates, raced by the mean append.
 fn raced(append_ns: [f64; 3], noise: f64, budget_s: f64) -> RunRecord {
@@ -67,17 +31,9 @@ fn raced(append_ns: [f64; 3], noise: f64, budget_s: f64) -> RunRecord {
     };
     let run = fake_run(&ask);
     let folder = tempfile::tempdir().expect("a folder");
-    let record = RunRecord { trials: Vec::new(), ended: None, ..run.clone() };
-    let mut file = RunFile::create(&folder.path().join("r.pickfs"), &record).expect("create");
-    let parts = RunParts {
-        stage: &mut Script { run, clock_s: 0.0 },
-        file: &mut file,
-        sink: &mut |_: &Event| {},
-        referee: &mut Race::new(80, budget_s),
-        interrupt: &Interrupt::default(),
-        disturbed: |_| false,
-    };
-    carry_out(record, parts).expect("runs")
+    let (path, record) = (folder.path().join("r.pickfs"), empty(&run));
+    let mut script = Script { run: Some(run), ..Script::default() };
+    play(&path, record, &mut Race::new(80, budget_s), &mut script).0
 }
 
 fn blocks_of(run: &RunRecord, label: &str) -> Vec<u32> {
