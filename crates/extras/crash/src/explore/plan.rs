@@ -41,6 +41,7 @@ struct Share {
     budget: u64,
     total: u64,
     credit: u64,
+    spent: u64,
 }
 
 impl Share {
@@ -55,8 +56,10 @@ impl Share {
     /// A part as a whole, or nothing of it.
     fn takes(&mut self, part: u64) -> bool {
         self.credit += part * self.budget;
-        let is_taken = self.credit >= part * self.total;
-        self.credit -= if is_taken { part * self.total } else { 0 };
+        let after = self.spent + part * self.total;
+        // A large part is taken as often as a small one.
+        let is_taken = self.credit >= self.spent && after <= self.budget * self.total;
+        self.spent = if is_taken { after } else { self.spent };
         is_taken
     }
 }
