@@ -391,7 +391,7 @@ pub fn worker_program() -> PathBuf {
 }
 
 /// `2026-11-21-quick`, or with a number behind it where that is taken.
-fn new_folder(folder: &Path, plan: &str) -> Result<PathBuf, LaunchError> {
+pub fn new_folder(folder: &Path, name: &str) -> Result<PathBuf, LaunchError> {
     let folder = &std::path::absolute(folder).unwrap_or_else(|_| folder.into());
     let error = |path: &Path, cause| {
         let path = path.display();
@@ -402,7 +402,7 @@ fn new_folder(folder: &Path, plan: &str) -> Result<PathBuf, LaunchError> {
     let mut number = 1;
     loop {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
-        let path = folder.join(format!("{day}-{plan}{suffix}"));
+        let path = folder.join(format!("{day}-{name}{suffix}"));
         match std::fs::create_dir(&path) {
             Ok(()) => return Ok(path),
             Err(source) if source.kind() == std::io::ErrorKind::AlreadyExists => number += 1,

@@ -9,6 +9,7 @@ use std::{
 
 use pickfs_record::{BackingSpec, CandidateSpec, Cell, Seen};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{engines::engine_of, expand::Expansion};
 
@@ -118,15 +119,15 @@ pub(crate) fn replace_declared(expansion: &mut Expansion, backing: &BackingSpec)
     replace(expansion, &seen, (&kernel(), is_image));
 }
 
-/// By the own writer where the disk was an image as here, and by every other writer of as much promise that lost something.
+/// By the same writer alone: another may fail by a fault of its own. What it kept on an image says nothing of a device.
 fn replace(expansion: &mut Expansion, seen: &[Seen], (kernel, is_image): (&str, bool)) {
     for cell in expansion.cells.iter_mut().filter(|cell| engine_of(cell).is_none()) {
         let writer = writer(cell);
         let counts = |known: &&Seen| {
-            let is_own = is_image && writer.as_ref() == Some(&known.writer);
-            known.promised == cell.durability
+            writer.as_ref() == Some(&known.writer)
+                && known.promised == cell.durability
                 && is_of(known, &cell.candidate, kernel)
-                && (is_own || known.survived.failed > 0)
+                && (is_image || known.survived.failed > 0)
         };
         if let Some(known) = seen.iter().filter(counts).min_by_key(|known| known.survived.class) {
             cell.durability = cell.durability.min(known.survived.class);
@@ -135,13 +136,16 @@ fn replace(expansion: &mut Expansion, seen: &[Seen], (kernel, is_image): (&str, 
     }
 }
 
-/// Of a journal that syncs each record.
+/// Of a journal that is as crashes try it: each record is synced, and written by itself.
 fn writer(cell: &Cell) -> Option<String> {
-    let word = |name: &str| cell.workload.params.get(name)?.as_str();
-    let every = cell.workload.params.get("sync_every");
-    let is_each = every.is_none_or(|every| every.as_str() == Some("record"));
+    let params = &cell.workload.params;
+    let word = |name: &str| params.get(name)?.as_str();
+    let is = |name: &str, value: Value| params.get(name).is_none_or(|given| *given == value);
+    let words = [("sync_every", "record"), ("framing", "record"), ("roll", "inline")];
+    let is_tried =
+        is("batch", 1.into()) && words.iter().all(|(name, word)| is(name, (*word).into()));
     let [path, sync, made] = ["write_path", "sync", "preallocation"].map(word);
-    let is_journal = cell.workload.name == "journal" && is_each;
+    let is_journal = cell.workload.name == "journal" && is_tried;
     is_journal.then(|| Some(format!("journal/{}/{}/{}", path?, sync?, made?)))?
 }
 
@@ -200,9 +204,9 @@ mod tests {
         let known = [
             seen("ext4", PWRITE, power, 0),
             Seen { promised: kernel, ..seen("ext4:barrier=0", PWRITE, power, 0) },
-            // Another way that lost says that the candidate loses, and one that did not says nothing.
-            seen("xfs", "journal/append/fsync/none", process, 9),
-            seen("btrfs", "journal/append/fsync/none", power, 0),
+            seen("xfs", PWRITE, process, 9),
+            // Another way says nothing of this one, whatever it lost.
+            seen("btrfs", "journal/append/fsync/none", process, 9),
         ];
         let rows = |of: (&str, bool)| -> Vec<_> {
             let mut expansion = expansion.clone();
