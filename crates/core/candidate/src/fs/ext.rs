@@ -39,6 +39,7 @@ pub const EXT4: FileSystem = FileSystem {
     },
     free_extents: "e2freefrag SOURCE",
     checker: "e2fsck -fn SOURCE",
+    of_copy: &["errors=remount-ro"],
     ..FileSystem::BLOCK
 };
 

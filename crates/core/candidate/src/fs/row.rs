@@ -56,9 +56,10 @@ pub struct FileSystem {
     pub as_host: HostKind,
     /// The command that prints a histogram of its free extents; SOURCE and MOUNT are replaced.
     pub free_extents: &'static str,
-    /// The command that looks for damage of an unmounted one, writes nothing, and ends with 0 where it finds none; SOURCE
-    /// is replaced.
+    /// The command that finds damage of an unmounted one and writes nothing; 0 where there is none. SOURCE is replaced.
     pub checker: &'static str,
+    /// Mount options for an image of anybody, perhaps a copy of one that is mounted.
+    pub of_copy: &'static [&'static str],
 }
 
 pub type StepsOf = fn(&FileSystem, &CandidateSpec, &Place) -> Vec<Step>;
@@ -193,6 +194,7 @@ impl FileSystem {
         as_host: HostKind::InPlace,
         free_extents: "",
         checker: "",
+        of_copy: &[],
     };
 
     /// Served by a program, which opens the device itself.

@@ -27,6 +27,7 @@ pub const XFS: FileSystem = FileSystem {
     guest: Guest { modules_before: &["crc32c_generic"], ..FileSystem::BLOCK.guest },
     free_extents: "xfs_spaceman -r -c freesp MOUNT",
     checker: "xfs_repair -n SOURCE",
+    of_copy: &["nouuid"],
     ..FileSystem::BLOCK
 };
 
