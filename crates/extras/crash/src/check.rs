@@ -12,8 +12,8 @@ pub trait Check {
     /// position or before is due.
     fn look(&mut self, mounted: &Path, crash: Position) -> Found;
 
-    /// What is due where the file system cannot be mounted at all; nothing is lost where nothing was due.
-    fn unmounted(&mut self, crash: Position, refused: &str) -> Found;
+    /// Records that a crash there must leave.
+    fn due(&self, crash: Position) -> u64;
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -24,8 +24,8 @@ pub struct Found {
     pub survived: u64,
     /// Empty where all is as it was promised.
     pub losses: Vec<Loss>,
-    /// What breaks no promise: of records that were not acknowledged one is there in part, or without an earlier one.
-    pub notes: Vec<String>,
+    /// Behind what survived something is there in part, which breaks no promise.
+    pub is_torn: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -58,5 +58,24 @@ impl std::fmt::Display for Loss {
 impl Found {
     pub fn is_fault(&self) -> bool {
         !self.losses.is_empty()
+    }
+
+    /// What is lost.
+    pub fn words(&self) -> String {
+        let words: Vec<_> = self.losses.iter().map(Loss::to_string).collect();
+        if words.is_empty() { "nothing is lost".into() } else { words.join("; ") }
+    }
+
+    /// The same sight where so many records are due: whatever else is wrong stays wrong.
+    #[must_use]
+    pub fn judged(mut self, due: u64) -> Self {
+        self.due = due;
+        self.losses.retain(|loss| !matches!(loss, Loss::Lost(_)));
+        if self.survived < due {
+            let first = self.survived + 1;
+            let lost = format!("acknowledged records {first} to {due} are not there");
+            self.losses.insert(0, Loss::Lost(lost));
+        }
+        self
     }
 }

@@ -1,13 +1,13 @@
 //! Images in memory: only what was written takes space, a copy shares its pages with what it was copied from.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
-use crate::log::{Put, SECTOR};
+use crate::log::Put;
 
 pub const PAGE: u64 = 4096;
 type Page = [u8; PAGE as usize];
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages {
     bytes: u64,
     /// What stands where nothing was written.
@@ -27,19 +27,12 @@ impl Pages {
 
     /// Nothing of it lies behind the end.
     pub fn read(&self, offset_bytes: u64, into: &mut [u8]) {
-        for part in parts(offset_bytes, into.len()) {
-            let target = &mut into[part.at..part.at + part.length];
-            match &self.pages[part.page as usize] {
-                Some(page) => target.copy_from_slice(&page[part.within..part.within + part.length]),
-                None => target.fill(self.fill),
+        for (page, within, part) in parts(offset_bytes, into.len()) {
+            match &self.pages[page as usize] {
+                Some(page) => into[part].copy_from_slice(&page[within]),
+                None => into[part].fill(self.fill),
             }
         }
-    }
-
-    pub fn sector(&self, sector: u64) -> [u8; SECTOR as usize] {
-        let mut bytes = [0; SECTOR as usize];
-        self.read(sector * SECTOR, &mut bytes);
-        bytes
     }
 
     pub fn fill(&self) -> u8 {
@@ -61,50 +54,37 @@ impl Pages {
     }
 }
 
-impl std::fmt::Debug for Pages {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Pages({} bytes, {:#x} where nothing was written)", self.bytes, self.fill)
-    }
-}
-
 impl Put for Pages {
     fn put(&mut self, offset_bytes: u64, bytes: &[u8]) {
-        for part in parts(offset_bytes, bytes.len()) {
-            let source = &bytes[part.at..part.at + part.length];
-            self.page(part.page)[part.within..part.within + part.length].copy_from_slice(source);
+        for (page, within, part) in parts(offset_bytes, bytes.len()) {
+            self.page(page)[within].copy_from_slice(&bytes[part]);
         }
     }
 
     fn zero(&mut self, offset_bytes: u64, length_bytes: u64) {
         // Zeros of a whole disk take one page.
         let zeros = Arc::new([0; PAGE as usize]);
-        for part in parts(offset_bytes, length_bytes as usize) {
-            match part.length as u64 {
-                PAGE => self.pages[part.page as usize] = Some(Arc::clone(&zeros)),
-                _ => self.page(part.page)[part.within..part.within + part.length].fill(0),
+        for (page, within, _) in parts(offset_bytes, length_bytes as usize) {
+            match within.len() as u64 {
+                PAGE => self.pages[page as usize] = Some(Arc::clone(&zeros)),
+                _ => self.page(page)[within].fill(0),
             }
         }
     }
 }
 
-/// The part of a range of bytes that lies within one page.
-struct Part {
-    page: u64,
-    within: usize,
-    /// From the start of the range.
-    at: usize,
+/// The parts of a range of bytes, by pages: the number of each, where it stands there, and where in the range.
+fn parts(
+    offset_bytes: u64,
     length: usize,
-}
-
-fn parts(offset_bytes: u64, length: usize) -> impl Iterator<Item = Part> {
+) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let from = offset_bytes + at as u64;
         let within = (from % PAGE) as usize;
-        let part = Part { page: from / PAGE, within, at, length: 0 };
-        let length = (length - at).min(PAGE as usize - within);
-        at += length;
-        (length > 0).then_some(Part { length, ..part })
+        let part = (length - at).min(PAGE as usize - within);
+        at += part;
+        (part > 0).then_some((from / PAGE, within..within + part, at - part..at))
     })
 }
 

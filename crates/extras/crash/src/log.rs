@@ -15,14 +15,7 @@ pub const IMAGE_BYTES_MAX: u64 = 16 << 30;
 pub struct Log {
     /// The image before the first entry.
     pub base: Pages,
-    pub entries: Vec<Entry>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Of CLOCK_MONOTONIC; 0 where a log of others does not say it.
-    pub at_ns: u64,
-    pub what: What,
+    pub entries: Vec<What>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,10 +93,8 @@ pub struct Piece {
 }
 
 impl Log {
-    /// Nobody says when.
     pub fn of(base: Pages, told: impl IntoIterator<Item = What>) -> Self {
-        let entries = told.into_iter().map(|what| Entry { at_ns: 0, what }).collect();
-        Self { base, entries }
+        Self { base, entries: told.into_iter().collect() }
     }
 
     pub fn end(&self) -> Position {
@@ -113,15 +104,15 @@ impl Log {
     /// Everything between two positions, in order.
     pub fn put(&self, from: Position, to: Position, on: &mut impl Put) {
         for entry in &self.entries[from.0..to.0] {
-            let sectors = entry.what.sectors();
-            entry.what.put(0..sectors.end - sectors.start, on);
+            let sectors = entry.sectors();
+            entry.put(0..sectors.end - sectors.start, on);
         }
     }
 
     /// The pieces of a state on what is safe in it already.
     pub fn put_kept(&self, kept: &[Piece], on: &mut impl Put) {
         for piece in kept {
-            self.entries[piece.entry].what.put(piece.sectors.clone(), on);
+            self.entries[piece.entry].put(piece.sectors.clone(), on);
         }
     }
 

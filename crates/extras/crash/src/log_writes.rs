@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     image::Pages,
-    log::{Entry, IMAGE_BYTES_MAX, Log, SECTOR, What},
+    log::{IMAGE_BYTES_MAX, Log, SECTOR, What},
 };
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
@@ -25,8 +25,6 @@ const METADATA: u64 = 16;
 /// Marks of [`write`].
 const BEFORE: &str = "pickfs: the image before has bytes and is full of ";
 const BEGIN: &str = "pickfs: from here on it was recorded";
-const AT: &str = "pickfs: at ns ";
-
 /// Of the whole disk; each takes time for every page of it.
 const DISCARDS_MAX: u64 = 64;
 
@@ -64,20 +62,17 @@ pub fn read(from: &mut impl Read, limits: Limits) -> Result<Log, NoLog> {
         _ => error.into(),
     })?;
     let (entries, unit) = checked_head(&head, limits)?;
-    let (base, read) = (None, Vec::new());
-    let (data_bytes, discarded_bytes, end, is_before, at_ns) = (0, 0, 0, false, 0);
     let mut reader = Reader {
         from,
         unit,
         entries,
         limits,
-        data_bytes,
-        discarded_bytes,
-        end,
-        base,
-        is_before,
-        at_ns,
-        read,
+        data_bytes: 0,
+        discarded_bytes: 0,
+        end: 0,
+        base: None,
+        is_before: false,
+        read: Vec::new(),
     };
     reader.skip(unit - SECTOR, 0)?;
     for entry in 0..entries {
@@ -122,9 +117,7 @@ struct Reader<'a, R> {
     base: Option<Pages>,
     /// What is read is of the base.
     is_before: bool,
-    /// Of the next entry.
-    at_ns: u64,
-    read: Vec<Entry>,
+    read: Vec<What>,
 }
 
 impl<R: Read> Reader<'_, R> {
@@ -148,9 +141,9 @@ impl<R: Read> Reader<'_, R> {
             return self.mark(words).map_err(|what| NoLog::Entry { entry, what });
         }
         let Some(range) = self.range(sector, sectors) else {
-            let words =
-                format!("{sectors} sectors from {sector} on lie behind the end of the disk");
-            return wrong(words);
+            return wrong(format!(
+                "{sectors} sectors from {sector} lie behind the end of the disk"
+            ));
         };
         if flags & FLUSH != 0 {
             self.keep(What::Flush);
@@ -191,8 +184,6 @@ impl<R: Read> Reader<'_, R> {
             self.is_before = true;
         } else if words == BEGIN && self.is_before {
             self.is_before = false;
-        } else if let Some(at_ns) = words.strip_prefix(AT).and_then(|at| at.parse().ok()) {
-            self.at_ns = at_ns;
         } else {
             self.keep(What::Mark(words));
         }
@@ -204,7 +195,7 @@ impl<R: Read> Reader<'_, R> {
         self.end = self.end.max(sectors.end * SECTOR);
         match &mut self.base {
             Some(base) if self.is_before => what.put(0..sectors.end - sectors.start, base),
-            _ => self.read.push(Entry { at_ns: std::mem::take(&mut self.at_ns), what }),
+            _ => self.read.push(what),
         }
     }
 
@@ -239,11 +230,11 @@ fn word(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// In sectors of 512 bytes, with what the format has no place for, so that [`read`] gives back the same: the image before
-/// the first entry as writes behind a mark, and the time of each entry as a mark before it. Others read it as a log that
-/// begins with an empty disk. The end of a mark that has no room in its sector is left out.
+/// the first entry as writes behind a mark. Others read it as a log that begins with an empty disk. The end of a mark that
+/// has no room in its sector is left out.
 pub fn write(log: &Log, to: &mut impl Write) -> io::Result<()> {
     let base = || log.base.written();
-    write_head(2 + base().count() as u64 + 2 * log.entries.len() as u64, to)?;
+    write_head(2 + base().count() as u64 + log.entries.len() as u64, to)?;
     let (bytes, fill) = (log.base.bytes(), log.base.fill());
     write_entry(&What::Mark(format!("{BEFORE}{bytes} {fill}")), to)?;
     for (offset, bytes) in base() {
@@ -252,8 +243,7 @@ pub fn write(log: &Log, to: &mut impl Write) -> io::Result<()> {
     }
     write_entry(&What::Mark(BEGIN.into()), to)?;
     for entry in &log.entries {
-        write_entry(&What::Mark(format!("{AT}{}", entry.at_ns)), to)?;
-        write_entry(&entry.what, to)?;
+        write_entry(entry, to)?;
     }
     to.flush()
 }
@@ -328,8 +318,7 @@ mod tests {
     fn log(what: Vec<What>) -> Log {
         let mut base = Pages::filled((1 << 20) - 2048, 0xa5);
         base.put((1 << 20) - 4096, &[3; 512]);
-        let entries = what.into_iter().zip(0..).map(|(what, at_ns)| Entry { at_ns, what });
-        Log { base, entries: entries.collect() }
+        Log::of(base, what)
     }
 
     fn written(log: &Log) -> Vec<u8> {
@@ -379,8 +368,7 @@ mod tests {
         bytes.extend([9; 4096]);
         let log = read(&mut &bytes[..], FEW).unwrap();
         let data = vec![9; 4096].into();
-        let what: Vec<_> = log.entries.into_iter().map(|entry| entry.what).collect();
-        assert_eq!(what, [What::Flush, What::Write { sector: 24, data, fua: true }]);
+        assert_eq!(log.entries, [What::Flush, What::Write { sector: 24, data, fua: true }]);
         assert_eq!(log.base.bytes(), 16384);
         let error = read(&mut &bytes[..8000], FEW).unwrap_err().to_string();
         assert!(error.starts_with("the log ends within entry 0 of 1"), "{error}");
@@ -401,8 +389,8 @@ mod tests {
         assert!(error(8, &[2]).contains("it has version 2"));
         assert!(error(16, &[255; 4]).contains("at most 1000 are read"));
         assert!(error(24, &[3]).contains("not a power of two"));
-        assert!(error(4608, &[255; 8]).contains("behind the end of the disk"));
-        assert!(error(4624, &[64]).contains("flags 0x40 are not known"));
-        assert!(error(4632, &[255, 255]).contains("more than its sector has"));
+        assert!(error(4096, &[255; 8]).contains("behind the end of the disk"));
+        assert!(error(4112, &[64]).contains("flags 0x40 are not known"));
+        assert!(error(4120, &[255, 255]).contains("more than its sector has"));
     }
 }

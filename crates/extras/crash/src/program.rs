@@ -58,9 +58,13 @@ pub(crate) fn run(
     // It holds the pipe's other end, which would never end.
     drop(command);
     let mut child = spawned.map_err(refused)?;
-    let heard = hear(&mut File::from(out), told, is_stopped, &mut child);
-    // At the end of its output it may be at work still, and is waited for; else it is ended.
+    let mut heard = hear(&mut File::from(out), told, is_stopped, &mut child);
     let group = Pid::from_raw(child.id() as i32);
+    // At the end of its output it may be at work still, and is waited for; else it is ended.
+    while heard.is_ok() && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(1));
+        heard = if is_stopped() { Err("interrupted".into()) } else { heard };
+    }
     let end = || group.map(|group| kill_process_group(group, Signal::KILL));
     if heard.is_err() {
         end();
@@ -111,13 +115,11 @@ fn hear(
             Ok(count) => count,
         };
         for byte in &piece[..count] {
-            match byte {
-                b'\n' => {
-                    tell(&mut line);
-                    lines += 1;
-                }
-                _ if line.len() < LINE_BYTES_MAX => line.push(*byte),
-                _ => {}
+            if *byte == b'\n' {
+                tell(&mut line);
+                lines += 1;
+            } else if line.len() < LINE_BYTES_MAX {
+                line.push(*byte);
             }
         }
         if lines > LINES_MAX {
@@ -131,10 +133,9 @@ mod tests {
     use super::*;
 
     fn ran(words: &[&str], is_stopped: bool) -> (Vec<String>, Result<i32, String>) {
-        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
         let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        let program =
-            Program { words: &words, folder: folder.path(), input: "in\n", acknowledged: 7 };
+        let program = Program { words: &words, folder: dir.path(), input: "in", acknowledged: 7 };
         let mut lines = Vec::new();
         let status = run(&program, true, &mut |line| lines.push(line), &|| is_stopped);
         (lines, status.map(|status| status.code().unwrap()))

@@ -1,13 +1,18 @@
 //! What a disk is told while somebody writes on it, and what was promised meanwhile.
 
-use std::{fs::File, path::Path, time::Duration};
+use std::{
+    fs::File,
+    path::Path,
+    time::{Duration, Instant},
+};
 
+use pickfs_record::Durability;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ground::{Disk, recorder::Order, store::now_ns},
+    ground::{Disk, recorder::Order},
     log::{Log, Position, What},
-    oracle::{Acknowledged, Due, Subject, SubjectError},
+    oracle::{Due, Subject, SubjectError},
     program::{self, Program},
     session::{Listener, Request, SessionError, Writer},
 };
@@ -25,6 +30,8 @@ pub struct Recording {
     pub due: Due,
     /// What a program said, a line for each promise.
     pub lines: Vec<String>,
+    /// When each record was acknowledged, since the first was begun; only where a loss window was asked for.
+    pub times_ns: Vec<u64>,
 }
 
 /// Mounts and writes; the disk is mounted still. A sync at the end brings what nobody synced among the writes, too.
@@ -38,24 +45,27 @@ pub(crate) fn record(
     disk.recorder().order(&Order::Record)?;
     disk.mount()?;
     let mut due = Due::default();
-    let mut lines = Vec::new();
+    let (mut lines, mut times_ns) = (Vec::new(), Vec::new());
     let start = match &request.writer {
         Writer::Ours(words) => {
-            let mut writes =
-                subject(words)?.begin(disk.at()).map_err(|e| refused(e.to_string()))?;
+            let subject = subject(words)?;
+            let mut writes = subject.begin(disk.at()).map_err(|e| refused(e.to_string()))?;
             let start = disk.recorder().position();
-            let (records, pause) = match request.is_exposed()? {
-                false => (request.records, Duration::ZERO),
-                true => (request.exposed_for.as_millis() as u64 / 10, EXPOSED_EACH),
-            };
+            let exposed = request.exposed_for.as_millis() as u64 / 10;
+            let is_exposed = exposed > 0 && request.promised()? < Durability::PowerLoss;
+            let least = request.records.max(subject.least_records());
+            let (records, began) = (if is_exposed { exposed } else { least }, Instant::now());
             for number in 1..=records {
                 if listener.is_stopped() {
                     return Err(SessionError::Interrupted);
                 }
                 disk.watch();
                 writes.append(number).map_err(|e| refused(format!("record {number}: {e}")))?;
-                due.0.push(acknowledged(disk));
-                std::thread::sleep(pause);
+                due.0.push(disk.recorder().position());
+                if is_exposed {
+                    times_ns.push(began.elapsed().as_nanos() as u64);
+                    std::thread::sleep(EXPOSED_EACH);
+                }
             }
             sync(disk.at())?;
             start
@@ -78,7 +88,7 @@ pub(crate) fn record(
             sync(&at)?;
             let start = disk.recorder().position();
             run(words, &mut |line| {
-                due.0.push(acknowledged(disk));
+                due.0.push(disk.recorder().position());
                 lines.push(line);
             })?;
             sync(&at)?;
@@ -87,15 +97,11 @@ pub(crate) fn record(
     };
     disk.unwatch()?;
     let (request, end) = (request.clone(), disk.recorder().position());
-    Ok(Recording { request, start, end, due, lines })
+    Ok(Recording { request, start, end, due, lines, times_ns })
 }
 
 pub(crate) fn subject(words: &str) -> Result<Subject, SessionError> {
     words.parse().map_err(|error: SubjectError| SessionError::Refused(error.to_string()))
-}
-
-fn acknowledged(disk: &mut Disk) -> Acknowledged {
-    Acknowledged { position: disk.recorder().position(), at_ns: now_ns() }
 }
 
 fn sync(mounted: &Path) -> Result<(), SessionError> {
@@ -105,7 +111,7 @@ fn sync(mounted: &Path) -> Result<(), SessionError> {
 
 /// Of a log that others made, with its marks.
 pub(crate) fn foreign(log: &Log, request: &Request) -> Result<Recording, SessionError> {
-    let mut marks = log.entries.iter().zip(1..).filter_map(|(entry, at)| match &entry.what {
+    let mut marks = log.entries.iter().zip(1..).filter_map(|(entry, at)| match entry {
         What::Mark(words) => Some((Position(at), words.clone())),
         _ => None,
     });
@@ -113,9 +119,9 @@ pub(crate) fn foreign(log: &Log, request: &Request) -> Result<Recording, Session
         let words = "the log has no marks: the first says where the file system was ready, each other one is a promise";
         return Err(SessionError::Refused(words.into()));
     };
-    let told = marks.map(|(position, words)| (Acknowledged { position, at_ns: 0 }, words));
-    let (due, lines) = told.unzip();
-    Ok(Recording { request: request.clone(), start, end: log.end(), due: Due(due), lines })
+    let (due, lines) = marks.unzip();
+    let (request, due, times_ns) = (request.clone(), Due(due), Vec::new());
+    Ok(Recording { request, start, end: log.end(), due, lines, times_ns })
 }
 
 pub(crate) fn file(path: &Path, error: impl std::fmt::Display) -> SessionError {

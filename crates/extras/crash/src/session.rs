@@ -6,27 +6,31 @@ use std::{
     io::Read,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use pickfs_candidate::fs::find;
-use pickfs_record::{CandidateSpec, Durability};
+use pickfs_record::{
+    CandidateSpec, Durability,
+    typed::{program as typed, quoted},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     check::{Check, Found, Loss},
     explore::{
-        Explored, Exposure, Plan, Sees, State, StateError, Stopped, explore, exposure, reduced,
+        Explored, Exposure, Failure, Kept, Plan, Sees, State, StateError, Stopped, explore,
+        exposure, reduced,
     },
     ground::{
         Disk, GroundError, Means, Prober,
         recorder::{self, Order},
     },
     log::{Log, Remains},
-    model::{Cache, Crash, Windows},
+    model::{Cache, Crash, Device, Windows},
     oracle::{Command, Oracle},
     program,
     recording::{Recording, file, foreign, record, subject},
@@ -39,7 +43,6 @@ const REDUCE_LOOKS: usize = 200;
 const CONFIRMED_MAX: usize = 20;
 /// So many failures of one kind of crash are made small.
 const REDUCED_MAX: usize = 2;
-const EXPOSURE_INSTANTS: u64 = 61;
 /// Of a command; a table has no place for more.
 const NAME_CHARS: usize = 40;
 
@@ -51,8 +54,7 @@ pub struct Request {
     pub check: Vec<String>,
     pub image_bytes: u64,
     pub records: u64,
-    /// Where the writer does not sync: it appends 100 records a second for so long, to see how many seconds a crash takes,
-    /// and not `records` without a pause. Zero leaves that out.
+    /// Where the writer does not sync: it appends 100 records a second for so long, to see how many seconds a crash takes.
     pub exposed_for: Duration,
     pub crashes: Vec<String>,
     /// Of each crash.
@@ -97,6 +99,9 @@ pub enum SessionError {
     State(#[from] StateError),
     #[error(transparent)]
     Stopped(#[from] Stopped),
+    /// It hangs, or cannot be given back.
+    #[error("{state}: {cause}")]
+    At { state: String, cause: GroundError },
     /// What the writer refused, or a file.
     #[error("{0}")]
     Refused(String),
@@ -104,24 +109,28 @@ pub enum SessionError {
     Interrupted,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Session {
-    /// One for each kind of crash.
+    /// One for each kind of crash that was explored to its end, or on which something was lost until then.
     pub cells: Vec<Cell>,
     /// States that were not the same when they were looked at again: they count as most looks saw them.
     pub unsteady: Vec<String>,
     /// Where the recording lies, if a promise was broken and a folder was named.
     pub saved: Option<PathBuf>,
+    /// What ended it early, or could not be saved or taken away; what was found stays.
+    pub troubles: Vec<SessionError>,
+    pub is_whole: bool,
 }
 
 /// Who is told of states, and may end the work between two.
 pub trait Listener: Sync {
-    fn looked(&self, found: &Found);
+    fn looked(&self);
     fn is_stopped(&self) -> bool;
+    fn ended(&self) {}
 }
 
-/// In the order of the requests; one after the other where a loss window is asked for, as what others sync shortens it. A
-/// recording that broke a promise is saved in a folder of its own, by its number from 1.
+/// In the order of the requests; one after the other where a loss window is asked for, as what others sync shortens it, or
+/// one file system would be mounted twice. What broke a promise is saved in a folder of its own, by its number from 1.
 pub fn perform_all(
     means: &Means,
     requests: &[Request],
@@ -129,10 +138,12 @@ pub fn perform_all(
     save_to: Option<&Path>,
     listener: &dyn Listener,
 ) -> Vec<Result<Session, SessionError>> {
-    let is_exposed = requests.iter().any(|request| !request.exposed_for.is_zero());
-    let lanes = if is_exposed { 1 } else { at_once.clamp(1, requests.len().max(1)) };
+    let is_alone = |request: &Request| {
+        !request.exposed_for.is_zero() || matches!(request.writer, Writer::Log(_))
+    };
+    let at_once = if requests.iter().any(is_alone) { 1 } else { at_once };
     let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
+    let done: Vec<_> = requests.iter().map(|_| OnceLock::new()).collect();
     let work = |lane: usize| {
         let means = Means { folder: means.folder.join(format!("lane-{lane}")), ..means.clone() };
         loop {
@@ -143,24 +154,23 @@ pub fn perform_all(
                 true => Err(SessionError::Interrupted),
                 false => perform(&means, request, folder.as_deref(), listener),
             };
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, session));
+            listener.ended();
+            let _ = done[number].set(session);
         }
         // Only an empty one goes: what is in use still stays to be seen.
-        let _ = std::fs::remove_dir(&means.folder);
+        let _ = fs::remove_dir(&means.folder);
     };
     std::thread::scope(|scope| {
-        for lane in 0..lanes {
+        for lane in 0..at_once.clamp(1, requests.len().max(1)) {
             let work = &work;
             scope.spawn(move || work(lane));
         }
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, session)| session).collect()
+    done.into_iter().filter_map(OnceLock::into_inner).collect()
 }
 
 /// # Errors
-/// What the machine or the writer refused. A failure that is found is none.
+/// What the machine or the writer refused before anything was explored. A failure that is found is none.
 pub fn perform(
     means: &Means,
     request: &Request,
@@ -168,36 +178,31 @@ pub fn perform(
     listener: &dyn Listener,
 ) -> Result<Session, SessionError> {
     let mut bench = recorded(means, request, listener)?;
-    let mut cells = Vec::new();
-    for crash in &request.crashes {
-        let crash = crash.parse().map_err(StateError::from)?;
-        let explored = bench.explore(crash)?;
-        let smallest = bench.smallest(crash, &explored)?;
-        cells.push(Cell { smallest, ..bench.cell(crash, explored)? });
-    }
-    if request.is_exposed()? {
-        let exposure = bench.exposure()?;
-        cells.iter_mut().filter(|cell| loses_all(cell)).for_each(|cell| cell.exposure = exposure);
-    }
+    let mut session = Session::default();
+    let ended = bench.explore_all(&mut session.cells);
+    session.is_whole = ended.is_ok();
+    session.unsteady = std::mem::take(&mut bench.unsteady);
     let is_kept = |cell: &Cell| !cell.kept_all() && (request.keeps_all || cell.is_promised());
-    let unsteady = std::mem::take(&mut bench.unsteady);
-    let is_saved = cells.iter().any(is_kept) || !unsteady.is_empty();
-    let saved = save_to.filter(|_| is_saved).map(|folder| bench.save(folder)).transpose()?;
-    bench.end()?;
-    let folder = saved.as_ref().map(|folder| folder.display().to_string());
-    cells.iter_mut().for_each(|cell| cell.saved.clone_from(&folder));
-    Ok(Session { cells, unsteady, saved })
-}
-
-/// All that no flush covered: a power loss takes as much on each of these disks.
-fn loses_all(cell: &Cell) -> bool {
-    let device = cell.crash.device();
-    device.is_some_and(|device| device.is_honest() && device.cache != Cache::None)
+    let hangs = matches!(ended, Err(SessionError::At { .. })) || !session.unsteady.is_empty();
+    let is_saved = hangs || session.cells.iter().any(is_kept);
+    session.troubles.extend(ended.err());
+    if let Some(folder) = save_to.filter(|_| is_saved) {
+        match bench.save(folder) {
+            Err(error) => session.troubles.push(error),
+            Ok(()) => {
+                let again = bench.again(folder);
+                session.cells.iter_mut().for_each(|cell| cell.again = Some(again.clone()));
+                session.saved = Some(folder.to_owned());
+            }
+        }
+    }
+    session.troubles.extend(bench.end().err());
+    Ok(session)
 }
 
 impl Request {
     /// What is promised of a record that the writer has acknowledged: no more than is declared of the candidate.
-    fn promised(&self) -> Result<Durability, SessionError> {
+    pub(crate) fn promised(&self) -> Result<Durability, SessionError> {
         let own = match &self.writer {
             Writer::Ours(words) => subject(words)?.promised(),
             _ => Durability::PowerLoss,
@@ -206,10 +211,6 @@ impl Request {
         let declared = row.map(|row| row.durability(&self.candidate.mount_options).0);
         Ok(declared.map_or(own, |declared| own.min(declared)))
     }
-
-    pub(crate) fn is_exposed(&self) -> Result<bool, SessionError> {
-        Ok(!self.exposed_for.is_zero() && self.promised()? < Durability::PowerLoss)
-    }
 }
 
 fn recorded<'l>(
@@ -217,25 +218,24 @@ fn recorded<'l>(
     request: &Request,
     listener: &'l dyn Listener,
 ) -> Result<Bench<'l>, SessionError> {
+    let Request { candidate, image_bytes, checker_each, .. } = request;
+    if let Writer::Log(path) = &request.writer {
+        let disk = Disk::of_recording(means, candidate, path, *image_bytes)?;
+        let log = recorder::recording(path, *image_bytes).map_err(SessionError::Refused)?;
+        let recording = foreign(&log, request)?;
+        return Bench::with(Prober::of(disk, *checker_each)?, recording, log, listener);
+    }
+    let mut disk = Disk::make(means, candidate, *image_bytes, &mut Vec::new())?;
+    let recording = record(&mut disk, request, listener)?;
+    let mut prober = Prober::of(disk, *checker_each)?;
     let path = means.folder.join("crash-recording");
-    let (disk, recording) = match &request.writer {
-        Writer::Log(file) => {
-            (Disk::of_recording(means, &request.candidate, file, request.image_bytes)?, None)
-        }
-        _ => {
-            let mut disk =
-                Disk::make(means, &request.candidate, request.image_bytes, &mut Vec::new())?;
-            let recording = record(&mut disk, request, listener)?;
-            (disk, Some(recording))
-        }
-    };
-    let mut prober = Prober::of(disk, request.checker_each)?;
-    prober.disk().recorder().order(&Order::SaveLog(path.clone()))?;
-    let read = recorder::recording(&path, 0);
-    fs::remove_file(&path).map_err(|error| file(&path, error))?;
-    let log = read.map_err(|words| file(&path, words))?;
-    let recording = recording.map_or_else(|| foreign(&log, request), Ok)?;
-    Bench::with(prober, recording, log, listener)
+    // Of a session that was killed.
+    let _ = fs::remove_file(&path);
+    let saved = prober.disk().recorder().order(&Order::SaveLog(path.clone()));
+    let log = saved.map(|()| recorder::recording(&path, 0));
+    // It goes, whatever came of it.
+    let _ = fs::remove_file(&path);
+    Bench::with(prober, recording, log?.map_err(SessionError::Refused)?, listener)
 }
 
 /// A recording on its disk, ready to be looked at.
@@ -252,11 +252,13 @@ fn see(
     prober: &mut Prober,
     check: &mut dyn Check,
     listener: &dyn Listener,
-    (remains, closely): (&Remains, bool),
+    (state, remains, closely): (&State, &Remains, bool),
 ) -> Result<Found, SessionError> {
     match listener.is_stopped() {
         true => Err(SessionError::Interrupted),
-        false => Ok(prober.look(remains, check, closely)?),
+        false => prober
+            .look(remains, check, closely)
+            .map_err(|cause| SessionError::At { state: state.to_string(), cause }),
     }
 }
 
@@ -278,7 +280,7 @@ impl<'l> Bench<'l> {
             serde_json::from_str(&text).map_err(|error| file(&facts, error))?;
         recording.request.check = own_check.to_vec();
         let path = folder.join(LOG);
-        let log = recorder::recording(&path, 0).map_err(|words| file(&path, words))?;
+        let log = recorder::recording(&path, 0).map_err(SessionError::Refused)?;
         let disk = Disk::of_recording(means, &recording.request.candidate, &path, 0)?;
         let prober = Prober::of(disk, recording.request.checker_each)?;
         Self::with(prober, recording, log, listener)
@@ -310,19 +312,50 @@ impl<'l> Bench<'l> {
         Ok(Self { prober, recording, log, check, listener, unsteady: Vec::new() })
     }
 
-    fn explore(&mut self, crash: Crash) -> Result<Explored, SessionError> {
+    /// Where the check turned out to see nothing, what it saw counts for nothing.
+    fn explore_all(&mut self, cells: &mut Vec<Cell>) -> Result<(), SessionError> {
+        for crash in self.recording.request.crashes.clone() {
+            let crash = crash.parse().map_err(StateError::from)?;
+            let (mut explored, began) = (Explored::default(), Instant::now());
+            let ended = self.explore(crash, &mut explored);
+            let per_s = explored.images as f64 / began.elapsed().as_secs_f64();
+            let is_blind = matches!(ended, Err(SessionError::Stopped(_)));
+            if ended.is_ok() || (!is_blind && explored.tally.failed > 0) {
+                let smallest = self.smallest(crash, &explored);
+                cells.push(Cell { smallest, per_s, ..self.cell(crash, explored)? });
+            }
+            ended?;
+        }
+        if !self.recording.times_ns.is_empty() {
+            let exposure = Some(self.exposure()?);
+            let has_cache = |it: Device| it.is_honest() && it.cache != Cache::None;
+            let lost = cells.iter_mut().filter(|cell| cell.crash.device().is_some_and(has_cache));
+            lost.for_each(|cell| cell.exposure = exposure);
+        }
+        Ok(())
+    }
+
+    /// Of what nobody synced, by a power loss of any disk with a cache.
+    fn exposure(&mut self) -> Result<Exposure, SessionError> {
+        let Self { prober, recording, log, check, listener, .. } = self;
+        let Recording { start, due, times_ns, .. } = recording;
+        let windows = Windows::new(log, *start, Crash::PowerLoss(Device::default()));
+        exposure(&windows, due, times_ns, &mut |state, remains| {
+            see(prober, check.as_mut(), *listener, (state, remains, false))
+        })
+    }
+
+    fn explore(&mut self, crash: Crash, explored: &mut Explored) -> Result<(), SessionError> {
         let Self { prober, recording, log, check, listener, unsteady } = self;
         let Request { states, seed, ref writer, .. } = recording.request;
         let windows = Windows::new(log, recording.start, crash);
-        let sees = match writer {
-            Writer::Ours(_) => Sees::Records,
-            _ => Sees::Verdict,
-        };
+        let is_ours = matches!(writer, Writer::Ours(_));
+        let sees = if is_ours { Sees::Records } else { Sees::Verdict };
         let mut left = CONFIRMED_MAX;
-        let mut look = |remains: &Remains| {
-            let mut see = |closely| see(prober, check.as_mut(), *listener, (remains, closely));
+        let mut look = |state: &State, remains: &Remains| {
+            let mut see = |close| see(prober, check.as_mut(), *listener, (state, remains, close));
             let found = see(false)?;
-            if !found.is_fault() || left == 0 {
+            if !found.is_fault() || left == 0 || state.kept == Kept::Start {
                 return Ok(found);
             }
             left -= 1;
@@ -330,37 +363,36 @@ impl<'l> Bench<'l> {
             if is_alike(&found, &again) {
                 return Ok(again);
             }
-            unsteady.push(format!("{crash}@{}: {found:?}, then {again:?}", remains.crash.0));
-            see(true)
+            unsteady.push(format!("{state}: {}, then {}", found.words(), again.words()));
+            let third = see(true)?;
+            let most = if third.is_fault() || !again.is_fault() { third } else { again };
+            Ok::<_, SessionError>(most)
         };
         let plan = Plan { states, seed };
-        let told = &mut |_: &State, found: &Found| listener.looked(found);
-        explore(&windows, &recording.due, plan, sees, &mut look, told)
+        let told = &mut |_: &State, _: &Found| listener.looked();
+        explore(&windows, &recording.due, plan, sees, &mut look, told, explored)
     }
 
     /// States of the first failures that lose the least and still fail in the same way.
-    fn smallest(&mut self, crash: Crash, explored: &Explored) -> Result<Vec<String>, SessionError> {
+    fn smallest(&mut self, crash: Crash, explored: &Explored) -> Vec<State> {
         let Self { prober, recording, log, check, listener, .. } = self;
         let windows = Windows::new(log, recording.start, crash);
-        let mut smallest = Vec::new();
-        for failure in explored.failures.iter().take(REDUCED_MAX) {
-            let state: State = failure.state.parse().map_err(StateError::from)?;
+        let of_failure = |failure: &Failure| {
             let is_damaged = has_damage(&failure.found);
             // What cannot be looked at any more is not smaller.
             let mut fails = |state: &State| {
                 let Some(remains) = state.remains(&windows).ok() else { return false };
-                let seen = see(prober, check.as_mut(), *listener, (&remains, is_damaged));
+                let seen = see(prober, check.as_mut(), *listener, (state, &remains, is_damaged));
                 seen.is_ok_and(|again| is_alike(&failure.found, &again))
             };
-            smallest.push(reduced(&state, &windows, REDUCE_LOOKS, &mut fails).to_string());
-        }
-        Ok(smallest)
+            reduced(&failure.state, &windows, REDUCE_LOOKS, &mut fails)
+        };
+        explored.failures.iter().take(REDUCED_MAX).map(of_failure).collect()
     }
 
     fn cell(&mut self, crash: Crash, explored: Explored) -> Result<Cell, SessionError> {
         let Recording { request, start, due, .. } = &self.recording;
-        let last = due.0.last().map_or(*start, |last| last.position);
-        let figures = self.prober.take_figures();
+        let last = due.0.last().unwrap_or(start);
         Ok(Cell {
             candidate: request.candidate.clone(),
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
@@ -370,23 +402,14 @@ impl<'l> Bench<'l> {
             explored,
             smallest: Vec::new(),
             exposure: None,
-            cost: Cost::of(&self.log, *start, last.min(self.log.end()), due.all()),
+            cost: Cost::of(&self.log, *start, self.log.end().min(*last), due.all()),
             seed: request.seed,
             asked: request.states as u64,
             image_bytes: self.log.base.bytes(),
-            saved: None,
-            checked: figures.checked,
-            per_s: figures.states as f64 / figures.seconds.max(f64::MIN_POSITIVE),
+            again: None,
+            checked: self.prober.take_checked(),
+            per_s: 0.0,
         })
-    }
-
-    /// How much a crash takes of what nobody synced, at instants of the recording.
-    fn exposure(&mut self) -> Result<Option<Exposure>, SessionError> {
-        let Self { prober, recording, log, check, listener, .. } = self;
-        let crash = Crash::PowerLoss(Default::default());
-        let windows = Windows::new(log, recording.start, crash);
-        let mut look = |remains: &_| see(prober, check.as_mut(), *listener, (remains, false));
-        exposure(&windows, &recording.due, EXPOSURE_INSTANTS, &mut look)
     }
 
     /// One state again; the image as the crash left it goes into a new file where one is named.
@@ -394,9 +417,8 @@ impl<'l> Bench<'l> {
         let windows = Windows::new(&self.log, self.recording.start, state.crash);
         let remains = state.remains(&windows)?;
         if let Some(path) = image {
-            let recorder = self.prober.disk().recorder();
-            recorder.order(&Order::Serve(remains.clone()))?;
-            recorder.order(&Order::SaveImage(path.into()))?;
+            let saved = recorder::save_image(&self.log.image_of(&remains), path);
+            saved.map_err(|error| file(path, error))?;
         }
         Ok(self.prober.look(&remains, self.check.as_mut(), true)?)
     }
@@ -405,15 +427,29 @@ impl<'l> Bench<'l> {
         Ok(self.prober.end()?)
     }
 
-    /// What is needed to make its states again, into a new folder.
-    fn save(&mut self, folder: &Path) -> Result<PathBuf, SessionError> {
-        fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
-        let log = folder.join(LOG);
-        self.prober.disk().recorder().order(&Order::SaveLog(log))?;
-        let facts = folder.join(FACTS);
+    /// The command that looks at one of its states again, but for the state.
+    fn again(&self, folder: &Path) -> String {
+        let check = self.recording.request.check.last();
+        let check = check.map(|check| format!(" --check {}", quoted(check))).unwrap_or_default();
+        format!("{} crash --of {}{check} --state", typed(), quoted(&folder.to_string_lossy()))
+    }
+
+    /// What is needed to make its states again, into a new folder; whole, or not at all.
+    fn save(&self, folder: &Path) -> Result<(), SessionError> {
+        fs::create_dir(folder).map_err(|error| file(folder, error))?;
+        let saved = self.save_in(folder);
+        if saved.is_err() {
+            let _ = fs::remove_dir_all(folder);
+        }
+        saved
+    }
+
+    /// The recorder may be gone: the log is this program's own.
+    fn save_in(&self, folder: &Path) -> Result<(), SessionError> {
+        let [log, facts] = [LOG, FACTS].map(|name| folder.join(name));
+        recorder::save_log(&self.log, &log).map_err(SessionError::Refused)?;
         let text = serde_json::to_string(&self.recording).map_err(|error| file(&facts, error))?;
-        fs::write(&facts, text).map_err(|error| file(&facts, error))?;
-        Ok(folder.to_owned())
+        fs::write(&facts, text).map_err(|error| file(&facts, error))
     }
 }
 

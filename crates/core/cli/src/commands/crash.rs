@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 pub const EXAMPLES: &str = "Examples:
-  pickfs crash                            ext4, xfs and btrfs, every writer, three kinds of crash
+  pickfs crash                            ext4, xfs and btrfs, 15 writers, three kinds of crash: 45 recordings
   pickfs crash --fs ext4 --fs ext4:barrier=0 --writer journal/append/fdatasync
   pickfs crash --options --writer journal/append/fdatasync     each feature of ext4, xfs, btrfs that touches the log
   pickfs crash --plan journal --writer journal/append/fdatasync,journal/direct/none --states 500
@@ -14,13 +14,15 @@ pub const EXAMPLES: &str = "Examples:
   pickfs crash --log disk.log --fs ext4 --size 1GiB --check CMD     what dm-log-writes saw on another machine
   pickfs crash --of pickfs-runs/2026-11-23-crash/recording-1 --state STATE --save image
 
-Each line that a command prints is a promise: what it tells of must outlive a crash behind it. It counts from when it was
-read, so a program that syncs a moment after its line is not found out. --check runs in the root of the mounted state,
-with the promises that are due on its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they
-are kept. --of mounts a recording, which may be somebody else's, with this kernel's own driver.
+Each line that a command prints is a promise: what it tells of must outlive a crash behind
+it. It counts from when it was read, so a program that syncs a moment after its line is not
+found out. --check runs in the root of the mounted state, with the promises that are due on
+its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they are
+kept, and may say no where none is due. --of and --log mount what somebody recorded with this
+kernel's own driver, which a damaged image can crash: look at a stranger's in a guest.
 
-Exit codes: 0 what was promised was kept, 3 it was not, or a session failed; 1 could not be done, 2 usage error, 130
-interrupted.";
+It makes and mounts file systems, so only root may. Exit codes: 0 what was promised was kept,
+3 it was not, or a session failed; 1 could not be done, 2 usage error, 130 interrupted.";
 
 /// `pickfs crash`.
 #[derive(Debug, Clone, Args)]
@@ -54,8 +56,8 @@ pub struct CrashArgs {
     /// Kinds of crash: process-kill, kernel-crash, power-loss (default: all)
     #[arg(long = "crash", value_name = "KIND", value_delimiter = ',')]
     pub crashes: Vec<String>,
-    /// What disks do with writes that no flush covers: none (they have no cache), ordered, any (they go down in any order)
-    #[arg(long, value_name = "CACHE", value_delimiter = ',', default_values = ["any", "ordered"])]
+    /// What disks do with writes that no flush covers: none (they have no cache), ordered, any-order
+    #[arg(long, value_name = "CACHE", value_delimiter = ',', default_values = ["any-order", "ordered"])]
     pub cache: Vec<String>,
     /// What the disk writes at once or not at all: 512, physical (the sector of the disk below this folder) or request
     #[arg(long, value_name = "UNIT", default_value = "physical")]
@@ -66,7 +68,7 @@ pub struct CrashArgs {
     /// States of each kind of crash of each recording, at most
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     pub states: u32,
-    /// Records of a recording
+    /// Records of a recording; at least 60, of the queue and the FIX store 240, so that they begin a second file
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "command")]
     pub records: u64,
     /// Seed of the states (default: 1, so that the same recording has the same states)
@@ -78,10 +80,10 @@ pub struct CrashArgs {
     /// One state in so many goes to the file system's own checker; 0 for none
     #[arg(long, value_name = "N", default_value_t = 25)]
     pub fsck_each: u64,
-    /// Size of the disk (default: 64 MiB, or the least that the file system takes)
+    /// Size of the disk (default: 64 MiB, or the least that the file system takes); with --log its size there
     #[arg(long, value_name = "BYTES")]
     pub size: Option<String>,
-    /// Recordings at once (default: as many as there are processors)
+    /// Recordings at once (default: as many as there are processors, at most 8)
     #[arg(long, value_name = "N")]
     pub at_once: Option<usize>,
     /// Keep also the recordings that lost only what was not promised

@@ -231,7 +231,7 @@ pub fn finish(launched: &Launched, json: bool) -> anyhow::Result<Exit> {
 }
 
 /// Under sudo, the run's folder and its files, which we made, belong to who called it.
-fn give_to_caller(folder: &Path) {
+pub fn give_to_caller(folder: &Path) {
     let id = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
     let (Some(user), Some(group)) = (id("SUDO_UID"), id("SUDO_GID")) else { return };
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path());

@@ -11,16 +11,21 @@ use std::{
 };
 
 use anyhow::{Context, anyhow, bail};
-use pickfs_candidate::fs::{Ground, find, names};
+use pickfs_candidate::{
+    Availability, availability,
+    fs::{Ground, find, names},
+};
 use pickfs_crash::{
-    Found,
     ground::Means,
     model::{Crash, Device},
     oracle::Subject,
     report::{Cell, blind, document, json, seen},
-    session::{Bench, Listener, Request, SessionError, Writer, perform_all},
+    session::{Bench, Listener, Request, Session, SessionError, Writer, perform_all},
 };
-use pickfs_lab::{interrupt::Interrupt, launch::worker_program, run::now_text};
+use pickfs_lab::{
+    interrupt::Interrupt,
+    launch::{new_folder, worker_program},
+};
 use pickfs_record::{
     CandidateSpec,
     quantity::{parse_bytes, parse_duration_ns},
@@ -28,14 +33,20 @@ use pickfs_record::{
 use pickfs_report::document::{html::html, markdown::markdown};
 use pickfs_sys::{block::BlockDevice, mount::mount_of};
 
-use crate::{commands::crash::CrashArgs, exit::Exit, overrides::named_plan, private, terminal};
+use crate::{
+    commands::{crash::CrashArgs, run::give_to_caller},
+    exit::Exit,
+    overrides::named_plan,
+    private, terminal,
+};
 
 /// So many of the first in the table of file systems, where a user names none.
 const CANDIDATES: usize = 3;
 const OPTIONS: &str = include_str!("crash-options.txt");
-const WRITERS: [&str; 14] = [
+const WRITERS: [&str; 15] = [
     "journal/append/fdatasync",
-    "journal/pwrite/fdatasync",
+    "journal/pwrite/fdatasync/none",
+    "journal/pwrite/fdatasync/zero-filled",
     "journal/pwrite/o-dsync",
     "journal/mmap/msync",
     "journal/direct/o-dsync",
@@ -50,6 +61,8 @@ const WRITERS: [&str; 14] = [
     "save/file",
 ];
 const SIZE_BYTES: u64 = 64 << 20;
+/// More wait for the same kernel.
+const AT_ONCE: usize = 8;
 const REDRAW_EACH: Duration = Duration::from_millis(200);
 
 pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
@@ -61,9 +74,14 @@ pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
     if !rustix::process::geteuid().is_root() {
         bail!("only root makes and mounts file systems; run with sudo");
     }
+    for (node, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
+        if !Path::new(node).exists() {
+            bail!("{node} is missing; load the kernel's module with modprobe {module}");
+        }
+    }
     private::enter(None, || "; what was mounted is gone, a folder of the session may stay".into())?;
-    let line = Line::new()?;
-    let folder = OwnFolder::make(&args.out)?;
+    let line = Line::new(requests.len())?;
+    let folder = OwnFolder(new_folder(&args.out, "crash")?.canonicalize()?);
     let means = Means { program: worker_program(), folder: folder.0.join("work") };
     match &args.of {
         Some(recording) => looked_again(args, &means, recording, &line),
@@ -78,66 +96,78 @@ fn explored(
     folder: &Path,
     line: &Line,
 ) -> anyhow::Result<Exit> {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
     let at_once = args.at_once.unwrap_or_else(processors);
     let sessions = perform_all(means, requests, at_once, Some(folder), line);
     line.clear();
-    let (mut cells, mut has_failed, mut not_explored) = (Vec::new(), false, 0);
+    let (mut cells, mut has_failed, mut left_out) = (Vec::new(), false, 0);
     for (request, session) in requests.iter().zip(sessions) {
-        match session {
-            Ok(session) => {
-                let (writer, label) = (request.writer.name(), &request.candidate.label);
-                if let Some(saved) = session.saved {
-                    let saved = saved.display();
-                    terminal::tell(&format!(
-                        "{writer} on {label} lost something: its states can be made again, --of {saved}"
-                    ));
-                }
-                for state in &session.unsteady {
-                    has_failed = true;
-                    terminal::tell(&format!("{writer} on {label}, not twice the same: {state}"));
-                }
-                cells.extend(session.cells);
-            }
-            Err(SessionError::Interrupted) => {}
-            Err(error) => {
-                (has_failed, not_explored) = (true, not_explored + 1);
-                let (writer, label) = (request.writer.name(), &request.candidate.label);
-                terminal::tell(&format!("{writer} on {label} was not explored: {error}"));
-            }
-        }
+        let of_error = |error| Session { troubles: vec![error], ..Session::default() };
+        let session = session.unwrap_or_else(of_error);
+        tell(&format!("{} on {}", request.writer.name(), request.candidate.label), &session);
+        session.saved.iter().for_each(|saved| give_to_caller(saved));
+        left_out += usize::from(!session.is_whole);
+        has_failed |= !session.troubles.is_empty() || !session.unsteady.is_empty();
+        cells.extend(session.cells);
     }
-    if line.interrupt.is_raised() {
-        terminal::tell("interrupted: what was mounted is taken away, no table is written");
-        return Ok(Exit::Interrupted);
+    give_to_caller(folder);
+    let is_interrupted = line.interrupt.is_raised();
+    if is_interrupted {
+        let whole = requests.len() - left_out;
+        terminal::tell(&format!("interrupted after {whole} of {} recordings", requests.len()));
     }
+    let ended = |exit| if is_interrupted { Exit::Interrupted } else { exit };
     if cells.is_empty() {
-        return Ok(Exit::Failed);
+        return Ok(ended(Exit::Failed));
     }
-    write(args, &cells, not_explored)?;
-    terminal::show(&document(&cells, not_explored));
-    let seen = if has_failed { Vec::new() } else { seen(&cells) };
+    let left_out = (left_out, requests.len());
+    terminal::show(&document(&cells, left_out));
+    write(args, &cells, left_out)?;
+    let mut seen = seen(&cells);
+    // A loss stays one, whatever was not explored beside it.
+    seen.retain(|seen| !has_failed || seen.survived.failed > 0);
     if !seen.is_empty() {
         pickfs_lab::survived::note(&seen)?;
-        terminal::tell("runs on this kernel go by what was measured here, and say so");
+        terminal::tell("later runs on this kernel declare no more than was measured here");
     }
     if blind(&cells).is_some() {
-        return Ok(Exit::Failed);
+        return Ok(ended(Exit::Failed));
     }
     let is_broken = |cell: &Cell| cell.is_promised() && !cell.kept_all();
-    Ok(if has_failed || cells.iter().any(is_broken) { Exit::TrialsFailed } else { Exit::Done })
+    let is_broken = has_failed || cells.iter().any(is_broken);
+    Ok(ended(if is_broken { Exit::TrialsFailed } else { Exit::Done }))
 }
 
-fn write(args: &CrashArgs, cells: &[Cell], not_explored: usize) -> anyhow::Result<()> {
+/// What went wrong, and how to see it again.
+fn tell(name: &str, session: &Session) {
+    let how_far = if session.is_whole { "" } else { " was not explored to its end" };
+    for error in &session.troubles {
+        if !matches!(error, SessionError::Interrupted) {
+            terminal::tell(&format!("{name}{how_far}: {error}"));
+        }
+    }
+    for state in &session.unsteady {
+        terminal::tell(&format!("{name}, not twice the same: {state}"));
+    }
+    let lost = || session.cells.iter().filter(|cell| !cell.kept_all());
+    match lost().find(|cell| cell.is_promised()).or(lost().next()).and_then(Cell::command) {
+        Some(command) => terminal::tell(&format!("{name} lost something; see it again: {command}")),
+        None => session.saved.iter().for_each(|saved| {
+            terminal::tell(&format!("{name}: the recording is in {}", saved.display()));
+        }),
+    }
+}
+
+fn write(args: &CrashArgs, cells: &[Cell], left_out: (usize, usize)) -> anyhow::Result<()> {
     let put = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
         None => Ok(()),
         Some(path) => {
             fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
         }
     };
-    put(&args.markdown, &|| Ok(markdown(&document(cells, not_explored))))?;
-    put(&args.html, &|| Ok(html(&document(cells, not_explored))))?;
-    put(&args.json, &|| Ok(serde_json::to_string_pretty(&json(cells, not_explored))? + "\n"))
+    put(&args.markdown, &|| Ok(markdown(&document(cells, left_out))))?;
+    put(&args.html, &|| Ok(html(&document(cells, left_out))))?;
+    put(&args.json, &|| Ok(serde_json::to_string_pretty(&json(cells, left_out))? + "\n"))
 }
 
 fn looked_again(
@@ -152,6 +182,7 @@ fn looked_again(
         let state = text.parse().with_context(|| format!("--state {text}"))?;
         let image = args.save.as_deref().filter(|_| number == 0);
         let found = bench.look(&state, image)?;
+        image.into_iter().for_each(give_to_caller);
         is_broken |= found.is_fault();
         terminal::line(&format!("{text}: {} due, {} there", found.due, found.survived));
         found.losses.iter().for_each(|loss| terminal::line(&format!("  {loss}")));
@@ -192,7 +223,12 @@ fn candidates(args: &CrashArgs) -> anyhow::Result<Vec<CandidateSpec>> {
         words.extend(options());
     }
     if words.is_empty() && args.plan.is_empty() {
-        words.extend(names().into_iter().take(CANDIDATES));
+        for name in names().into_iter().take(CANDIDATES) {
+            match availability(name) {
+                Availability::Missing(missing) => terminal::tell(&missing.to_string()),
+                _ => words.push(name),
+            }
+        }
     }
     let parsed: Result<Vec<CandidateSpec>, _> = words.into_iter().map(str::parse).collect();
     let mut candidates = parsed?;
@@ -268,27 +304,6 @@ fn physical_sector() -> u32 {
 /// Of this session: recordings that lost something stay in it.
 struct OwnFolder(PathBuf);
 
-impl OwnFolder {
-    fn make(out: &Path) -> anyhow::Result<Self> {
-        let cannot = |path: &Path| format!("cannot make {}", path.display());
-        fs::create_dir_all(out).with_context(|| cannot(out))?;
-        let out = out.canonicalize().with_context(|| cannot(out))?;
-        let day: String = now_text().chars().take(10).collect();
-        for number in 1.. {
-            let suffix = if number == 1 { String::new() } else { format!("-{number}") };
-            let path = out.join(format!("{day}-crash{suffix}"));
-            match fs::create_dir(&path) {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => {
-                    made.with_context(|| cannot(&path))?;
-                    return Ok(Self(path));
-                }
-            }
-        }
-        unreachable!("there is always a next number")
-    }
-}
-
 impl Drop for OwnFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir(self.0.join("work"));
@@ -298,17 +313,18 @@ impl Drop for OwnFolder {
 
 struct Line {
     interrupt: Interrupt,
+    recordings: usize,
+    ended: AtomicU64,
     looked: AtomicU64,
-    failed: AtomicU64,
     began: Instant,
     drawn: Mutex<Instant>,
 }
 
 impl Line {
-    fn new() -> anyhow::Result<Self> {
-        let (looked, failed, began) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
+    fn new(recordings: usize) -> anyhow::Result<Self> {
+        let (ended, looked, began) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
         let interrupt = Interrupt::on_signals()?;
-        Ok(Self { interrupt, looked, failed, began, drawn: Mutex::new(began) })
+        Ok(Self { interrupt, recordings, ended, looked, began, drawn: Mutex::new(began) })
     }
 
     fn clear(&self) {
@@ -319,16 +335,19 @@ impl Line {
 }
 
 impl Listener for Line {
-    fn looked(&self, found: &Found) {
+    fn ended(&self) {
+        self.ended.fetch_add(1, Relaxed);
+    }
+
+    fn looked(&self) {
         let looked = self.looked.fetch_add(1, Relaxed) + 1;
-        let failed = self.failed.fetch_add(u64::from(found.is_fault()), Relaxed);
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         if drawn.elapsed() >= REDRAW_EACH && std::io::stderr().is_terminal() {
             *drawn = Instant::now();
             let rate = looked as f64 / self.began.elapsed().as_secs_f64();
-            terminal::redraw(&format!(
-                "{looked} states, {rate:.0} a second, {failed} lost something"
-            ));
+            let (ended, all) = (self.ended.load(Relaxed), self.recordings);
+            let states = format!("{looked} states, {rate:.0} a second");
+            terminal::redraw(&format!("{ended} of {all} recordings, {states}"));
         }
     }
 

@@ -1,24 +1,20 @@
-use std::{fs, path::Path, process::Child};
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command},
+};
 
 use crate::lab_session::{may_run, traces};
-use crate::pickfs::{Said, command, folder, pickfs, typed};
+use crate::pickfs::{PICKFS, Said, command, folder, pickfs, typed};
 use pickfs_sys::{proc_root::ProcRoot, process};
 use pickfs_testkit::{only_if, until};
-use serde_json::Value;
 
-/// What was measured there counts in no run of this machine.
-fn crash(out: &Path, words: &str) -> Said {
-    let mut command = command(&typed(words));
-    command.arg("--out").arg(out).env("PICKFS_STATE_DIR", out.join("state"));
-    command.output().unwrap().into()
-}
-
-/// Power losses of a shell's lines on ext4.
-fn of_script(out: &Path, words: &[&str], script: &str) -> Said {
-    let mut command =
-        command(&["crash", "--fs", "ext4", "--crash", "power-loss", "--cache", "any"]);
-    command.args(words).arg("--out").arg(out).env("PICKFS_STATE_DIR", out.join("state"));
-    command.args(["--", "sh", "-c", script]).output().unwrap().into()
+/// A line as a user types it, in a folder; what it measures counts in no run of this machine.
+fn in_shell(out: &Path, line: &str) -> Said {
+    let script = format!("pickfs() {{ '{PICKFS}' \"$@\"; }}; {line}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).env("PICKFS_STATE_DIR", out.join("state")).current_dir(out);
+    shell.output().unwrap().into()
 }
 
 /// As docs/crash.md has it.
@@ -26,43 +22,34 @@ fn of_script(out: &Path, words: &[&str], script: &str) -> Said {
 fn sqlite_keeps_what_it_committed_unless_it_was_told_not_to_sync() {
     only_if!(may_run(&["mkfs.ext4", "/dev/fuse", "sqlite3"]));
     let (_guard, out) = folder();
-    let setup = "sqlite3 db 'pragma journal_mode=wal; create table t(n)'";
-    let check = "set -- $(sqlite3 db 'pragma integrity_check; select count(*) from t'); echo $*; \
-                 test \"$1\" = ok && test \"$2\" -ge $PICKFS_ACKNOWLEDGED";
+    let docs = include_str!("../../../../../docs/crash.md");
+    let example = docs.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
+    let example = example.replace("./run crash", "pickfs crash --crash power-loss --states 120");
     for (synchronous, word, code) in [("full", "KEPT", 0), ("off", "LOST", 3)] {
-        let script = format!(
-            "(echo 'pragma synchronous={synchronous};'; for n in $(seq 12); do \
-             echo \"insert into t values($n);\"; echo .system echo $n; done) | sqlite3 -bail db"
-        );
-        let words = ["--states", "120", "--setup", setup, "--check", check];
-        let said = of_script(&out, &words, &script);
+        let example = example.replace("synchronous=full", &format!("synchronous={synchronous}"));
+        let said = in_shell(&out, &example);
         assert_eq!(said.code, Some(code), "{synchronous}: {said:?}");
         assert!(said.out.starts_with(word), "{synchronous}: {}", said.out);
     }
 }
 
+/// Without its sync it does not, and the command that is told makes such a state again.
 #[test]
-fn a_promise_that_is_broken_is_told_and_its_state_made_again() {
+fn the_example_of_the_help_keeps_its_promises() {
     only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
     let (_guard, out) = folder();
-    let check = "while read n; do test -s $n || { echo $n is gone; exit 1; }; done";
-    let json = out.join("cells.json");
-    let words = ["--states", "40", "--check", check, "--json", json.to_str().unwrap()];
-    let said = of_script(&out, &words, "for n in 1 2 3; do echo $n > $n; echo $n; done");
-    assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.out.starts_with("LOST"), "{}", said.out);
-    let recording = said.err.split("--of ").nth(1).unwrap().lines().next().unwrap();
-    let found: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
-    let failures = &found["cells"][0]["explored"]["failures"];
-    let of_check = |failure: &&Value| failure["found"].to_string().contains("is gone");
-    let failure = failures.as_array().unwrap().iter().find(of_check).unwrap();
-    let state = failure["state"].as_str().unwrap();
-    let image = out.join("image");
-    let again = ["crash", "--of", recording, "--state", state, "--check", check, "--save"];
-    let said: Said = command(&again).arg(&image).arg("--out").arg(&out).output().unwrap().into();
-    assert_eq!(said.code, Some(3), "{said:?}");
-    assert!(said.out.contains("is gone"), "{}", said.out);
-    assert_eq!(fs::metadata(image).unwrap().len(), 64 << 20);
+    let help = pickfs(&["crash", "--help"]).out;
+    let example = help.split_once("pickfs crash --fs ext4 --check").unwrap().1.lines();
+    let example = example.take(2).collect::<Vec<_>>().join("\n");
+    let line = format!("pickfs crash --states 60 --fs ext4 --check{example}");
+    let said = in_shell(&out, &line);
+    assert!(said.code == Some(0) && said.out.starts_with("KEPT"), "{said:?}");
+    let said = in_shell(&out, &line.replace("sync log", "true"));
+    assert!(said.code == Some(3) && said.out.starts_with("LOST"), "{said:?}");
+    let again = said.err.split("see it again: ").nth(1).unwrap().lines().next().unwrap();
+    let said = in_shell(&out, &format!("{again} --save image"));
+    assert!(said.code == Some(3) && said.out.contains("recovery refused"), "{said:?}");
+    assert_eq!(fs::metadata(out.join("image")).unwrap().len(), 64 << 20);
 }
 
 /// Of it and of all below it: ids, and the loop devices that they have open.
@@ -123,9 +110,9 @@ fn what_cannot_be_explored_is_refused_before_anything_is_made() {
         ("--cache some", "--cache"),
         ("--crash flood", "--crash flood"),
         ("--unit 100", "--unit"),
-        ("--fs ext4;size=1", "ext4"),
+        ("--fs 'ext4;size=1'", "ext4"),
     ] {
-        let said = crash(&out, &format!("crash {words}"));
+        let said = in_shell(&out, &format!("pickfs crash {words}"));
         assert_eq!(said.code, Some(1), "{words}: {said:?}");
         assert!(said.err.contains(part), "{words}: {}", said.err);
     }

@@ -14,7 +14,6 @@ use crate::oracle::Due;
 
 /// Failures that are kept with their texts; all are counted.
 const FAILURES_MAX: usize = 16;
-
 /// After so many looks it is asked again whether a loss would be seen.
 const LOOKS_EACH: u64 = 500;
 
@@ -38,14 +37,14 @@ pub struct Tally {
     pub refused: u64,
     /// With any of these.
     pub failed: u64,
-    /// With something of what was not acknowledged that is torn, or has nothing before it; no failure.
-    pub noted: u64,
+    /// With a torn tail, and no failure by it.
+    pub torn: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// Its text makes it again.
-    pub state: String,
+    pub state: State,
     pub found: Found,
 }
 
@@ -88,42 +87,44 @@ impl Tally {
         self.damaged += any(|loss| matches!(loss, Loss::Damaged(_)));
         self.refused += any(|loss| matches!(loss, Loss::Refused(_)));
         self.failed += u64::from(found.is_fault());
-        self.noted += u64::from(!found.notes.is_empty());
+        self.torn += u64::from(found.is_torn);
     }
 }
 
-/// It begins with a state that must fail and one that must not, and ends with the former. `look` shows a state to a check,
-/// which judges by what is due at its crash. `each` hears of every state that is looked at or judged anew.
+/// It begins and ends with a state that must fail; a check of somebody else must be content with the end of the log. `each`
+/// hears of every state that is looked at or judged anew. Where it ends early, `explored` has what was found until then.
 pub fn explore<E: From<Stopped>>(
     windows: &Windows<'_>,
     due: &Due,
     plan: Plan,
     sees: Sees,
-    look: &mut dyn FnMut(&Remains) -> Result<Found, E>,
+    look: &mut dyn FnMut(&State, &Remains) -> Result<Found, E>,
     each: &mut dyn FnMut(&State, &Found),
-) -> Result<Explored, E> {
+    explored: &mut Explored,
+) -> Result<(), E> {
     let all = due.at(windows.log().end());
     if all == 0 {
         return Err(Stopped::NothingDue.into());
     }
     let remains = |state: &State| state.remains(windows).map_err(Stopped::from);
-    let end = |kept| remains(&State::new(windows.crash(), windows.log().end(), kept));
-    let (nothing, everything) = (end(Kept::Start)?, end(Kept::All)?);
-    type Look<'l, E> = &'l mut dyn FnMut(&Remains) -> Result<Found, E>;
-    let sees_a_loss = |look: Look<'_, E>| match look(&nothing)?.is_fault() {
+    let end = |kept| State::new(windows.crash(), windows.log().end(), kept);
+    let nothing = end(Kept::Start);
+    let start = remains(&nothing)?;
+    type Look<'l, E> = &'l mut dyn FnMut(&State, &Remains) -> Result<Found, E>;
+    let sees_a_loss = |look: Look<'_, E>| match look(&nothing, &start)?.is_fault() {
         true => Ok(()),
         false => Err(E::from(Stopped::Blind { due: all })),
     };
     sees_a_loss(look)?;
-    if let Some(loss) = look(&everything)?.losses.first() {
-        return Err(Stopped::Broken(loss.to_string()).into());
-    }
-    let mut explored = Explored::default();
-    let mut likeness = Likeness::new(windows.log());
+    let mut likeness = Likeness::new(windows.log(), windows.start());
     let mut known: HashMap<(u64, u64), Found> = HashMap::new();
     let mut counted = HashSet::new();
-    let mut states = plan.states(windows);
-    for state in states.by_ref() {
+    let mut states = Plan { states: plan.states.saturating_sub(1), ..plan }.states(windows);
+    let mut everything = Some(end(Kept::All));
+    loop {
+        let next = everything.take().or_else(|| states.next());
+        (explored.epochs, explored.epochs_whole) = (states.met, states.whole);
+        let Some(state) = next else { break };
         let remains = remains(&state)?;
         let (image, due) = (likeness.of(&remains), due.at(remains.crash));
         if !counted.insert((image, due)) {
@@ -137,7 +138,11 @@ pub fn explore<E: From<Stopped>>(
                 if explored.images % LOOKS_EACH == 0 {
                     sees_a_loss(look)?;
                 }
-                let found = look(&remains)?;
+                let found = look(&state, &remains)?;
+                let refused = found.losses.iter().find(|loss| matches!(loss, Loss::Refused(_)));
+                if let (1, Sees::Verdict, Some(loss)) = (explored.images, sees, refused) {
+                    return Err(Stopped::Broken(loss.to_string()).into());
+                }
                 known.insert(key, found.clone());
                 found
             }
@@ -145,10 +150,8 @@ pub fn explore<E: From<Stopped>>(
         each(&state, &found);
         explored.add(&state, found);
     }
-    (explored.epochs, explored.epochs_whole) = (states.met, states.whole);
     // A cache may have begun to answer meanwhile.
-    sees_a_loss(look)?;
-    Ok(explored)
+    sees_a_loss(look)
 }
 
 impl Explored {
@@ -163,7 +166,7 @@ impl Explored {
         let is_new = !self.failures.iter().any(|known| kinds(&known.found) == kinds(&found));
         let room = if is_new { FAILURES_MAX } else { FAILURES_MAX / 2 };
         if self.failures.len() < room {
-            self.failures.push(Failure { state: state.to_string(), found });
+            self.failures.push(Failure { state: state.clone(), found });
         }
     }
 }

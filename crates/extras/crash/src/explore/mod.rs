@@ -11,7 +11,7 @@ mod state;
 mod toy;
 
 pub use explored::{Explored, Failure, Sees, Stopped, Tally, explore};
-pub use exposure::{Exposure, exposure};
+pub use exposure::{Exposure, INSTANTS, exposure};
 pub use likeness::Likeness;
 pub use plan::{Plan, States};
 pub use reduce::reduced;

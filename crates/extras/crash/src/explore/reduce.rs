@@ -11,13 +11,7 @@ pub fn reduced(
     looks: usize,
     fails: &mut dyn FnMut(&State) -> bool,
 ) -> State {
-    let of = |lost: &[usize]| State {
-        kept: match lost {
-            [] => Kept::All,
-            _ => Kept::Without(lost.to_vec()),
-        },
-        ..state.clone()
-    };
+    let of = |lost: &[usize]| State { kept: Kept::without(lost.to_vec()), ..state.clone() };
     let mut left = looks;
     let mut is_failing = |lost: &[usize]| {
         let smaller = of(lost);

@@ -23,11 +23,14 @@ use pickfs_sys::{
     block::{BlockDevice, ExclusiveProbe},
     loop_device::LoopDevice,
 };
-use rustix::{fs::OFlags, io::Errno};
+use rustix::{
+    fs::{FlockOperation, OFlags, flock},
+    io::Errno,
+};
 
 use super::{
     error::GroundError,
-    recorder::{Recorder, Source},
+    recorder::{Recorder, Source, plain_file},
     watchdog::Watchdog,
 };
 use crate::log::IMAGE_BYTES_MAX;
@@ -58,6 +61,8 @@ pub struct Disk {
     spec: CandidateSpec,
     place: Place,
     watchdog: Watchdog,
+    /// A recording: mounted twice at once, one would be taken for the other.
+    _lock: Option<File>,
 }
 
 impl Drop for Disk {
@@ -87,7 +92,7 @@ impl Disk {
         log: &mut Vec<StepRecord>,
     ) -> Result<Self, GroundError> {
         let row = checked(spec, image_bytes)?;
-        let disk = Self::on(means, row, spec, Source::Empty(image_bytes))?;
+        let disk = Self::on(means, row, spec, (None, image_bytes))?;
         let steps = row.make(spec, &disk.place);
         if steps.iter().any(|step| matches!(step.action, Action::Call { .. })) {
             return Err(not_here(row.name, "it takes more than programs and a mount"));
@@ -108,9 +113,17 @@ impl Disk {
         least_bytes: u64,
     ) -> Result<Self, GroundError> {
         let row = checked(spec, IMAGE_BYTES_MAX)?;
+        let locked = plain_file(recording).map_err(io("open", recording))?;
+        if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(not_here(row.name, "another process looks at this recording"));
+        }
         let mut spec = spec.clone();
-        spec.mount_options.extend(["nosuid", "nodev", "noexec"].map(String::from));
-        Self::on(means, row, &spec, Source::Recording(recording.into(), least_bytes))
+        let safe = ["nosuid", "nodev", "noexec"].iter().chain(row.of_copy);
+        spec.mount_options.extend(safe.map(|option| option.to_string()));
+        let source = (Some(recording.into()), least_bytes);
+        let mut disk = Self::on(means, row, &spec, source)?;
+        disk._lock = Some(locked);
+        Ok(disk)
     }
 
     fn on(
@@ -142,7 +155,9 @@ impl Disk {
         };
         let watchdog = Watchdog::over(recorder.breaker());
         let (spec, device, is_mounted) = (spec.clone(), Some(device), false);
-        let disk = Self { is_mounted, device, recorder, folders, row, spec, place, watchdog };
+        let _lock = None;
+        let disk =
+            Self { is_mounted, device, recorder, folders, row, spec, place, watchdog, _lock };
         if !is_direct {
             let why = "the loop device keeps pages of its own, which would hide the states";
             return Err(not_here(row.name, why));
@@ -245,6 +260,10 @@ fn checked(spec: &CandidateSpec, image_bytes: u64) -> Result<&'static FileSystem
         return Err(missing.into());
     }
     words::check(spec)?;
+    let mut words = spec.mount_options.iter().chain(&spec.mkfs_options);
+    if let Some(word) = words.find(|word| word.contains("panic")) {
+        return Err(not_here(&spec.fs, format!("`{word}` ends this machine where one is damaged")));
+    }
     let row = find(&spec.fs).filter(|row| row.ground == Ground::BlockDevice);
     let row = row.ok_or_else(|| not_here(&spec.fs, "it lives on no disk"))?;
     if image_bytes < row.minimum_bytes {

@@ -5,9 +5,9 @@ mod error;
 mod prober;
 pub mod recorder;
 mod served;
-pub(crate) mod store;
+mod store;
 mod watchdog;
 
 pub use disk::{Disk, Means};
 pub use error::GroundError;
-pub use prober::{Figures, Prober};
+pub use prober::Prober;

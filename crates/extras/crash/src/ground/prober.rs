@@ -1,9 +1,6 @@
 //! Serves a state, mounts it for reading and writing, lets a check look at it, and drops what came of it.
 
-use std::{
-    process::{Command, Stdio},
-    time::Instant,
-};
+use std::process::{Command, Stdio};
 
 use pickfs_candidate::availability::find_program;
 
@@ -16,20 +13,11 @@ use crate::{
 #[derive(Debug)]
 pub struct Prober {
     disk: Disk,
-    figures: Figures,
     looks: u64,
+    /// Looks by a checker; none where there is no such program here.
+    checked: u64,
     /// One state in so many is given to the checker of its file system; 0 asks none.
     checker_each: u64,
-}
-
-/// Of the states since they were last taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Figures {
-    pub states: u64,
-    /// By the checker of the file system; none where there is no such program here.
-    pub checked: u64,
-    /// From a state that is served to one that is dropped.
-    pub seconds: f64,
 }
 
 impl Prober {
@@ -39,7 +27,7 @@ impl Prober {
         disk.unmount()?;
         disk.recorder.order(&Order::Replay)?;
         disk.unwatch()?;
-        Ok(Self { disk, figures: Figures::default(), looks: 0, checker_each })
+        Ok(Self { disk, looks: 0, checked: 0, checker_each })
     }
 
     /// Closely: by the checker of the file system too, which else sees some.
@@ -49,24 +37,21 @@ impl Prober {
         check: &mut dyn Check,
         closely: bool,
     ) -> Result<Found, GroundError> {
-        let began = Instant::now();
         self.looks += 1;
         let is_sampled = self.checker_each > 0 && self.looks % self.checker_each == 0;
         self.disk.watch();
         let found = look(&mut self.disk, state, check);
         let damage = if closely || is_sampled { checker(&self.disk)? } else { None };
         self.disk.unwatch()?;
-        self.figures.states += 1;
-        self.figures.checked += u64::from(damage.is_some());
-        self.figures.seconds += began.elapsed().as_secs_f64();
+        self.checked += u64::from(damage.is_some());
         let mut found = found?;
         found.losses.extend(damage.flatten().map(Loss::Damaged));
         Ok(found)
     }
 
     /// Since they were last taken.
-    pub fn take_figures(&mut self) -> Figures {
-        std::mem::take(&mut self.figures)
+    pub fn take_checked(&mut self) -> u64 {
+        std::mem::take(&mut self.checked)
     }
 
     /// The disk with its recording, for what else may be asked of it.
@@ -89,7 +74,10 @@ fn look(disk: &mut Disk, state: &Remains, check: &mut dyn Check) -> Result<Found
             disk.unmount()?;
             Ok(found)
         }
-        Err(GroundError::Target(refused)) => Ok(check.unmounted(state.crash, &refused.to_string())),
+        Err(GroundError::Target(refused)) => {
+            let losses = vec![Loss::Unmountable(refused.to_string())];
+            Ok(Found { losses, ..Found::default() }.judged(check.due(state.crash)))
+        }
         Err(other) => Err(other),
     }
 }

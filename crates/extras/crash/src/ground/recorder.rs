@@ -42,13 +42,8 @@ impl Kind for Positions {
     const WORDS: usize = 1;
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Source {
-    /// So many bytes on which nothing is.
-    Empty(u64),
-    /// The states of a recording that was saved, and the least bytes of its disk.
-    Recording(PathBuf, u64),
-}
+/// The states of a recording that was saved, of so many bytes at least; else so many on which nothing is.
+pub type Source = (Option<PathBuf>, u64);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Order {
@@ -56,8 +51,7 @@ pub(crate) enum Order {
     /// Ends the recording and takes the disk back to what it was before it. Nothing may be mounted.
     Replay,
     Serve(Remains),
-    /// The image of the state, or the recording, into a file that is not there yet.
-    SaveImage(PathBuf),
+    /// The recording, into a file that is not there yet.
     SaveLog(PathBuf),
     /// Nothing may be mounted on the disk any more, and no loop device stand on it.
     End,
@@ -79,12 +73,11 @@ fn serve(orders: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
     let positions = Shared::inherited()?;
     let positions = positions.ok_or_else(|| io::Error::other("no positions were handed over"))?;
     let store = match source {
-        Source::Empty(image_bytes) => Ok(Store::filled(image_bytes, FILL)),
-        Source::Recording(path, least) => recording(&path, least).map(Store::of_log),
-    };
-    let store = match store {
-        Ok(store) => store,
-        Err(refused) => return say(&Answer::Err(refused), to),
+        (None, bytes) => Store::filled(bytes, FILL),
+        (Some(path), least) => match recording(&path, least) {
+            Ok(log) => Store::of_log(log),
+            Err(refused) => return say(&Answer::Err(refused), to),
+        },
     };
     let served = Served::of(store, positions);
     let mut config = Config::default();
@@ -114,23 +107,21 @@ fn obey(order: Order, served: &Served) -> Answer {
         Order::Record => store.record(),
         Order::Replay => store.replay(),
         Order::Serve(state) => store.serve(&state)?,
-        Order::SaveImage(path) => save_image(store.image(), &path).map_err(unsaved(&path))?,
-        Order::SaveLog(path) => {
-            let file = File::create_new(&path).map_err(unsaved(&path))?;
-            let mut file = BufWriter::with_capacity(1 << 20, file);
-            log_writes::write(store.log(), &mut file).map_err(unsaved(&path))?;
-        }
+        Order::SaveLog(path) => save_log(store.log(), &path)?,
         Order::End => {}
     }
     Ok(())
 }
 
-fn unsaved(path: &Path) -> impl FnOnce(io::Error) -> String {
-    move |error| format!("{} not written: {error}", path.display())
+/// Into a file that is not there yet.
+pub(crate) fn save_log(log: &Log, path: &Path) -> Answer {
+    let file = File::create_new(path).map(|file| BufWriter::with_capacity(1 << 20, file));
+    let written = file.and_then(|mut file| log_writes::write(log, &mut file));
+    written.map_err(|error| format!("{} not written: {error}", path.display()))
 }
 
 /// Zeros are holes.
-fn save_image(image: &Pages, path: &Path) -> io::Result<()> {
+pub(crate) fn save_image(image: &Pages, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::FileExt;
     const PIECE: u64 = 1 << 16;
     let file = File::create_new(path)?;

@@ -31,7 +31,6 @@ const REQUEST_BYTES: u32 = 1 << 20;
 /// `FALLOC_FL_PUNCH_HOLE` and `FALLOC_FL_ZERO_RANGE` of fallocate(2).
 const PUNCH_HOLE: i32 = 2;
 const ZERO_RANGE: i32 = 16;
-
 /// Longer than a flush takes that does not wait.
 const HELD: Duration = Duration::from_micros(200);
 

@@ -4,7 +4,7 @@ use fuser::Errno;
 
 use crate::{
     image::Pages,
-    log::{Entry, Log, Position, Put, Remains, SECTOR, What},
+    log::{Log, Position, Put, Remains, SECTOR, What},
 };
 
 /// Zeros are written in pieces of it.
@@ -91,10 +91,6 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn image(&self) -> &Pages {
-        &self.image
-    }
-
     /// Less where the disk ends.
     pub(super) fn read(&self, offset: u64, length: u64) -> Vec<u8> {
         let end = offset.saturating_add(length).min(self.bytes());
@@ -144,14 +140,9 @@ impl Store {
 
     fn note(&mut self, what: What) {
         if self.mode == Mode::Record {
-            self.log.entries.push(Entry { at_ns: now_ns(), what });
+            self.log.entries.push(what);
         }
     }
-}
-
-pub(crate) fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 #[cfg(test)]
@@ -171,8 +162,7 @@ mod tests {
         assert_eq!(store.position(), Position(4));
         store.replay();
         let first = |store: &Store| [0, 512].map(|at| store.read(0, 1024)[at]);
-        let state =
-            |safe, crash, kept| Remains { safe: Position(safe), crash: Position(crash), kept };
+        let state = |at, crash, kept| Remains { safe: Position(at), crash: Position(crash), kept };
         assert_eq!(first(&store), [1, 1]);
         store.serve(&state(2, 4, vec![Piece { entry: 2, sectors: 0..1 }])).unwrap();
         assert_eq!(first(&store), [0, 2]);

@@ -13,6 +13,8 @@
 mod window;
 mod words;
 
+use pickfs_record::Durability;
+
 pub use window::Windows;
 pub use words::UnknownWord;
 pub(crate) use words::unknown;
@@ -65,6 +67,32 @@ impl Crash {
             Self::PowerLoss(device) => Some(*device),
             _ => None,
         }
+    }
+
+    /// The weakest class that outlives it; no promise holds on a disk that lies.
+    pub fn least(&self) -> Option<Durability> {
+        match self {
+            Self::ProcessKill => Some(Durability::ProcessCrash),
+            Self::KernelCrash => Some(Durability::KernelCrash),
+            Self::PowerLoss(device) if device.is_honest() => Some(Durability::PowerLoss),
+            Self::PowerLoss(_) => None,
+        }
+    }
+
+    /// A sentence's end: "states of ...".
+    pub fn prose(&self) -> String {
+        let device = match self {
+            Self::ProcessKill => return "a process kill (all is written)".into(),
+            Self::KernelCrash => return "a kernel crash".into(),
+            Self::PowerLoss(device) => device,
+        };
+        let cache = match device.cache {
+            Cache::None => "without a cache",
+            Cache::Ordered => "whose cache keeps order",
+            Cache::AnyOrder => "whose cache may reorder",
+        };
+        let lies = if device.flush == Flush::Lying { " and whose flush does nothing" } else { "" };
+        format!("a disk {cache}{lies}")
     }
 }
 

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::{Cache, Crash, Device, Flush, Unit};
-use crate::log::{Entry, Log, Piece, Position, SECTOR, What};
+use crate::log::{Log, Piece, Position, SECTOR, What};
 
 /// What a crash at each position may take away.
 #[derive(Debug, Clone)]
@@ -71,13 +71,13 @@ impl<'l> Windows<'l> {
     /// A write that stays whatever else the disk loses. One that is under way may be torn all the same.
     pub(crate) fn is_forced(&self, entry: usize) -> bool {
         let has_cache = |device: &Device| device.is_honest() && device.cache != Cache::None;
-        let is_fua = matches!(self.log.entries[entry].what, What::Write { fua: true, .. });
+        let is_fua = matches!(self.log.entries[entry], What::Write { fua: true, .. });
         is_fua && matches!(&self.crash, Crash::PowerLoss(device) if has_cache(device))
     }
 
     /// Of an entry; none of one that changes nothing or stays.
     pub fn pieces_of(&self, entry: usize) -> Vec<Piece> {
-        let what = &self.log.entries[entry].what;
+        let what = &self.log.entries[entry];
         match (what, self.crash) {
             _ if self.is_forced(entry) => Vec::new(),
             (What::Write { .. }, Crash::PowerLoss(Device { unit: Unit::Bytes(bytes), .. })) => {
@@ -93,8 +93,8 @@ impl<'l> Windows<'l> {
 }
 
 /// A write that is on the medium when it is answered drags those before it along where order is kept.
-fn is_fence(entry: &Entry, cache: Cache) -> bool {
-    match &entry.what {
+fn is_fence(entry: &What, cache: Cache) -> bool {
+    match entry {
         What::Flush => true,
         What::Write { fua, .. } => *fua && cache == Cache::Ordered,
         _ => false,
@@ -164,13 +164,5 @@ mod tests {
         assert!(windows.is_forced(4) && !windows.is_forced(3));
         let lying = Windows::new(&log, Position(0), device(Cache::AnyOrder, Flush::Lying));
         assert_eq!(lying.pieces(lying.at(Position(6))).len(), 6);
-    }
-
-    #[test]
-    fn an_epoch_ends_at_its_flush_and_at_the_end() {
-        let log = example();
-        let windows = Windows::new(&log, Position(0), device(Cache::AnyOrder, Flush::Honest));
-        let ends = (0..=6).filter(|at| windows.ends_at(Position(*at)));
-        assert_eq!(ends.collect::<Vec<_>>(), [2, 6]);
     }
 }

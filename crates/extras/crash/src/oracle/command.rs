@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::due::Due;
-use super::subject::unmountable;
 use crate::check::{Check, Found, Loss};
 use crate::log::Position;
 use crate::program::{self, Program};
@@ -29,13 +28,13 @@ impl Check for Command {
     fn look(&mut self, mounted: &Path, crash: Position) -> Found {
         let due = self.due.at(crash);
         // What is there only the check knows: all that is due, or it says no.
-        let found = Found { due, survived: due, ..Found::default() };
-        let refusal = self.refusal(mounted, due).map(Loss::Refused);
-        Found { losses: refusal.into_iter().collect(), ..found }
+        // Where nothing is due its files may not be there yet.
+        let refusal = self.refusal(mounted, due).filter(|_| due > 0).map(Loss::Refused);
+        Found { due, survived: due, losses: refusal.into_iter().collect(), ..Found::default() }
     }
 
-    fn unmounted(&mut self, crash: Position, refused: &str) -> Found {
-        unmountable(self.due.at(crash), refused)
+    fn due(&self, crash: Position) -> u64 {
+        self.due.at(crash)
     }
 }
 
@@ -64,13 +63,11 @@ impl Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::Acknowledged;
 
     fn check(script: &str, patience_ms: u64) -> Command {
-        let told = |position| Acknowledged { position: Position(position), at_ns: 1 };
         Command {
             words: ["sh", "-c", script].map(String::from).to_vec(),
-            due: Due(vec![told(2), told(5)]),
+            due: Due(vec![Position(2), Position(5)]),
             lines: vec!["first".into(), "second".into()],
             patience: Duration::from_millis(patience_ms),
         }
@@ -88,15 +85,17 @@ mod tests {
         assert_eq!(refused.due, 2);
         let silent = look("exit 3", 9);
         assert_eq!(silent.losses, [Loss::Refused("exit status: 3".into())]);
+        assert_eq!(look("exit 3", 1), Found::default(), "nothing was due");
     }
 
     #[test]
     fn a_check_that_hangs_or_is_not_there_is_no_good_sight() {
         let dir = tempfile::tempdir().unwrap();
-        let hanging = check("read x < /dev/zero | tail -f /dev/null", 50);
-        let found = hanging.clone().look(dir.path(), Position(0));
-        assert_eq!(found.losses, [Loss::Refused("no end after 0 s".into())]);
-        let missing = Command { words: vec!["/nowhere/at/all".into()], ..hanging };
-        assert!(missing.clone().look(dir.path(), Position(0)).is_fault());
+        for script in ["tail -f /dev/null", "exec >/dev/null 2>&1; tail -f /dev/null"] {
+            let found = check(script, 50).look(dir.path(), Position(2));
+            assert_eq!(found.losses, [Loss::Refused("no end after 0 s".into())], "{script}");
+        }
+        let mut missing = Command { words: vec!["/nowhere/at/all".into()], ..check("", 50) };
+        assert!(missing.look(dir.path(), Position(2)).is_fault());
     }
 }

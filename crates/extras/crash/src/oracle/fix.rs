@@ -4,13 +4,12 @@ use std::path::Path;
 
 use pickfs_fix::store::{Entry, EntryKind, Gate, Profile, Store};
 
-use super::queue::boot;
 use super::record::{Reading, record};
 use super::subject::{SubjectError, Writes};
 use crate::check::{Found, Loss};
 
-/// Small, so that a recording of some hundred records rolls.
-const FILE_BYTES: u64 = 128 << 10;
+/// The smallest: the orders of a recording fill more than one.
+const FILE_BYTES: u64 = 64 << 10;
 
 pub(crate) struct Session(Box<dyn Store>);
 
@@ -38,7 +37,6 @@ pub(crate) fn begin(dir: &Path, profile: Profile) -> Result<Session, SubjectErro
 }
 
 pub(crate) fn look(dir: &Path, profile: Profile, mut found: Found) -> Found {
-    let _ = boot(dir);
     let (mut orders, mut answers) = (Reading::default(), Reading::default());
     let read = profile.open(dir, FILE_BYTES).and_then(|mut store| {
         store.replay(&mut |entry| {

@@ -32,27 +32,12 @@ impl Writes for Journal {
     }
 }
 
-pub(crate) fn begin(
-    dir: &Path,
-    path: WritePath,
-    sync: Sync,
-    made: Preallocation,
-) -> Result<Journal, SubjectError> {
-    Ok(Journal::create(dir, options(path, sync, made))?)
-}
-
 /// Where each record is synced no crash leaves a hole, so that none is to be cut.
 pub(crate) fn look(dir: &Path, sync: Sync, mut found: Found) -> Found {
     let holes = if sync.outlives_power_loss() { Holes::Refuse } else { Holes::CutUnsynced };
     match recover_with(dir, holes) {
         Err(error) => found.losses.push(Loss::Refused(error.to_string())),
-        Ok(recovery) => found.notes.extend(recovery.torn_tail.map(|tail| {
-            let (cut, file, at) = (tail.records_cut, tail.file, tail.offset_bytes);
-            match cut {
-                0 => format!("{} bytes at {at} of {file}", tail.bytes_cut),
-                _ => format!("{cut} whole records behind {at} of {file}"),
-            }
-        })),
+        Ok(recovery) => found.is_torn = recovery.torn_tail.is_some(),
     }
     let mut reading = Reading::default();
     // Where recovery has refused, replay gives what stands before the damage, and refuses as well.

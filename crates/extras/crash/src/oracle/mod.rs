@@ -15,6 +15,6 @@ mod save;
 mod subject;
 
 pub use command::Command;
-pub use due::{Acknowledged, Due};
+pub use due::Due;
 pub use record::{FOREIGN_BYTE, RECORD_BYTES};
 pub use subject::{Oracle, Subject, SubjectError, Writes};

@@ -14,7 +14,7 @@ use crate::check::{Found, Loss};
 /// It waits for its own disk alone.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn options(dir: &Path, sync: Sync) -> PrimaryOptions {
+pub(crate) fn options(dir: &Path, sync: Sync) -> PrimaryOptions {
     let store = journal::options(WritePath::Pwrite, sync, Preallocation::Fallocate);
     PrimaryOptions {
         store: StoreOptions::Journal(store),
@@ -29,10 +29,6 @@ impl Writes for Primary {
         self.wait(ticket, PATIENCE)?;
         Ok(())
     }
-}
-
-pub(crate) fn begin(dir: &Path, sync: Sync) -> Result<Primary, SubjectError> {
-    Ok(Primary::open(options(dir, sync))?)
 }
 
 pub(crate) fn look(dir: &Path, sync: Sync, mut found: Found) -> Found {

@@ -12,7 +12,7 @@ use super::record::{Reading, record};
 use super::subject::{SubjectError, Writes};
 use crate::check::{Found, Loss};
 
-/// The smallest, so that a recording of some hundred records rolls.
+/// The smallest: the records of a recording fill more than one.
 const SEGMENT_BYTES: u64 = 64 << 10;
 const CONTROL: &str = "queue.control";
 
@@ -27,45 +27,36 @@ impl Writes for Appender {
     }
 }
 
-pub(crate) fn begin(dir: &Path, sync: Sync) -> Result<Appender, SubjectError> {
-    Ok(Queue::create(dir, options(sync))?.appender()?)
-}
-
 /// The kernel has not booted since, and recovery looks whether it has. A file that is no control file stays.
+///
+/// # Errors
+/// The file system takes no writes: one to a mapping of it would end the process.
 pub(crate) fn boot(dir: &Path) -> io::Result<()> {
-    let file = File::options().read(true).write(true).open(dir.join(CONTROL))?;
     let mut bytes = [0; HEADER_USED_BYTES];
-    file.read_exact_at(&mut bytes, 0)?;
-    if let Ok(header) = ControlHeader::decode(&bytes) {
+    let file = match File::options().read(true).write(true).open(dir.join(CONTROL)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    // What is no header is for the queue to refuse.
+    let read = file.read_exact_at(&mut bytes, 0).ok();
+    if let Some(header) = read.and_then(|()| ControlHeader::decode(&bytes).ok()) {
         let header = ControlHeader { boot_id: header.boot_id ^ 1, ..header };
         file.write_all_at(&header.encode(), 0)?;
     }
-    Ok(())
+    Ok(rustix::fs::syncfs(file)?)
 }
 
 pub(crate) fn look(dir: &Path, sync: Sync, mut found: Found) -> Found {
-    // What cannot be read is for the queue to refuse.
-    let _ = boot(dir);
     let mut reading = Reading::default();
-    match read(dir, sync, &mut reading, &mut found.notes) {
+    match read(dir, sync, &mut reading) {
         Ok(()) | Err(Error::Absent { .. }) => {}
         Err(error) => found.losses.push(Loss::Refused(error.to_string())),
     }
     reading.end(found)
 }
 
-fn read(
-    dir: &Path,
-    sync: Sync,
-    reading: &mut Reading,
-    notes: &mut Vec<String>,
-) -> pickfs_queue::Result<()> {
-    let queue = Queue::open(dir, options(sync))?;
-    let cut = queue.recovery().map_or(0, |recovery| recovery.cut_bytes);
-    if cut > 0 {
-        notes.push(format!("{cut} bytes were put aside"));
-    }
-    let mut tailer = queue.tailer()?;
+fn read(dir: &Path, sync: Sync, reading: &mut Reading) -> pickfs_queue::Result<()> {
+    let mut tailer = Queue::open(dir, options(sync))?.tailer()?;
     while let Some(message) = tailer.poll()? {
         if reading.take(message.sequence, message.payload).is_break() {
             break;

@@ -1,6 +1,6 @@
 //! Records whose bytes are known, and bytes that are nobody's.
 
-use std::{fs, ops::ControlFlow, path::Path};
+use std::{fs, io, ops::ControlFlow, path::Path};
 
 use crate::check::{Found, Loss};
 use crate::explore::mix;
@@ -25,7 +25,6 @@ pub(crate) fn record(number: u64) -> Vec<u8> {
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) survived: u64,
-    gap: Option<String>,
     foreign: Option<Loss>,
 }
 
@@ -33,7 +32,6 @@ impl Reading {
     pub(crate) fn take(&mut self, number: u64, bytes: &[u8]) -> ControlFlow<()> {
         let expected = self.survived + 1;
         if number != expected {
-            self.gap = Some(format!("record {number} follows {}", self.survived));
             return ControlFlow::Break(());
         }
         if bytes != record(number) {
@@ -48,7 +46,6 @@ impl Reading {
     /// Beside what recovery said.
     pub(crate) fn end(self, mut found: Found) -> Found {
         found.survived = self.survived;
-        found.notes.extend(self.gap);
         found.losses.extend(self.foreign);
         found
     }
@@ -66,23 +63,20 @@ pub(crate) fn foreign_bytes(dir: &Path, depth: usize) -> Found {
     names.sort_by_key(fs::DirEntry::file_name);
     for entry in names {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let loss = match entry.metadata() {
-            Ok(facts) if facts.is_dir() && depth < DEPTH_MAX => {
-                found.losses.extend(foreign_bytes(&entry.path(), depth + 1).losses);
-                continue;
+        let look = || -> io::Result<Vec<Loss>> {
+            let facts = entry.metadata()?;
+            if facts.is_dir() && depth < DEPTH_MAX {
+                return Ok(foreign_bytes(&entry.path(), depth + 1).losses);
             }
-            Ok(facts) if facts.len() > FILE_BYTES_MAX || facts.is_dir() => {
-                Some(Loss::Damaged(format!("{name}: {} bytes, or too deep", facts.len())))
+            if facts.len() > FILE_BYTES_MAX || facts.is_dir() {
+                return Err(io::Error::other("too long or too deep"));
             }
-            Ok(_) => match fs::read(entry.path()) {
-                Ok(bytes) => run(&bytes).map(|at| {
-                    Loss::Foreign(format!("{name} shows what the disk held before, at byte {at}"))
-                }),
-                Err(error) => Some(Loss::Damaged(format!("read {name}: {error}"))),
-            },
-            Err(error) => Some(Loss::Damaged(format!("look at {name}: {error}"))),
+            let words = format!("{name} shows what the disk held before, at byte ");
+            let at = run(&fs::read(entry.path())?).map(|at| Loss::Foreign(format!("{words}{at}")));
+            Ok(at.into_iter().collect())
         };
-        found.losses.extend(loss);
+        let unread = |error: io::Error| vec![Loss::Damaged(format!("{name}: {error}"))];
+        found.losses.extend(look().unwrap_or_else(unread));
     }
     found
 }
@@ -104,7 +98,7 @@ mod tests {
         assert!(reading.take(1, &record(1)).is_continue());
         assert!(reading.take(3, &record(3)).is_break());
         let found = reading.end(Found::default());
-        assert_eq!((found.survived, found.notes.len(), found.losses.len()), (1, 1, 0));
+        assert_eq!((found.survived, found.losses.len()), (1, 0));
         let mut reading = Reading::default();
         assert!(reading.take(1, &[FOREIGN_BYTE; RECORD_BYTES]).is_break());
         assert!(matches!(reading.end(Found::default()).losses[..], [Loss::Foreign(_)]));

@@ -13,12 +13,15 @@ fn share(cell: &Cell) -> f64 {
     cell.explored.tally.failed as f64 / cell.explored.states.max(1) as f64
 }
 
-/// With the word of how it ended. So many recordings were not explored.
-pub(super) fn answer(cells: &[Cell], not_explored: usize) -> (Role, &'static str, String) {
+/// With the word of how it ended.
+pub(super) fn answer(
+    cells: &[Cell],
+    (left_out, all): (usize, usize),
+) -> (Role, &'static str, String) {
     let (role, word, mut sentence) = explored(cells);
-    if not_explored > 0 {
-        let all = rows(cells).len() + not_explored;
-        sentence.push_str(&format!("; {not_explored} of {all} recordings were not explored"));
+    if left_out > 0 {
+        let words = "recordings were not explored to their end";
+        sentence.push_str(&format!("; {left_out} of {all} {words}"));
     }
     (role, word, sentence)
 }
@@ -32,14 +35,19 @@ fn declared(cells: &[Cell]) -> Option<&Cell> {
     cells.iter().filter(syncs).max_by(|a, b| share(a).total_cmp(&share(b)))
 }
 
+/// Of writers that sync, on disks that do not flush.
+fn lying(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
+    cells.iter().filter(|cell| match cell.crash {
+        Crash::PowerLoss(device) if cell.promised == Durability::PowerLoss => {
+            !device.is_honest() && device.cache != Cache::None
+        }
+        _ => false,
+    })
+}
+
 /// A disk that does not flush and seems to lose nothing: what is seen on it is not what it did.
 pub fn blind(cells: &[Cell]) -> Option<&Cell> {
-    let forgets = |cell: &&Cell| match cell.crash {
-        Crash::PowerLoss(device) => !device.is_honest() && device.cache != Cache::None,
-        _ => false,
-    };
-    let mut lying = cells.iter().filter(forgets);
-    lying.find(|cell| cell.promised == Durability::PowerLoss && cell.kept_all())
+    lying(cells).find(|cell| cell.kept_all())
 }
 
 fn explored(cells: &[Cell]) -> (Role, &'static str, String) {
@@ -55,9 +63,14 @@ fn explored(cells: &[Cell]) -> (Role, &'static str, String) {
     };
     let all = rows(cells);
     let mut failing: Vec<_> = all.iter().filter(|row| worst(row) > 0.0).collect();
+    // None of them kept all.
+    let seen = lying(cells).max_by(|a, b| share(a).total_cmp(&share(b))).map(lost);
     if promised.is_empty() {
         let sentence = "no writer promises that a record outlives these crashes";
-        return (Role::NoAnswer, "NO PROMISE", sentence.into());
+        return match seen {
+            Some(seen) => (Role::Equal, "SEEN", seen),
+            None => (Role::NoAnswer, "NO PROMISE", sentence.into()),
+        };
     }
     if failing.is_empty() {
         let states: u64 = promised.iter().map(|cell| cell.explored.states).sum();
@@ -66,13 +79,16 @@ fn explored(cells: &[Cell]) -> (Role, &'static str, String) {
         if let Some(crash) = promised.iter().map(|cell| cell.crash).max() {
             let hardest = promised.iter().filter(|cell| cell.crash == crash);
             let of: u64 = hardest.map(|cell| cell.explored.states).sum();
-            let (of, words) = (grouped(of as i64), crash_words(crash));
+            let (of, words) = (grouped(of as i64), crash.prose());
             sentence.push_str(&format!(", {of} of them of {words} ({crash})"));
         }
         if let Some(cell) = declared(cells) {
             sentence.push_str(&format!("; as is declared of it, {}", lost(cell)));
         }
-        return (Role::Winner, "KEPT", sentence);
+        return match seen {
+            Some(seen) => (Role::Equal, "SEEN", format!("{seen}; elsewhere {sentence}")),
+            None => (Role::Winner, "KEPT", sentence),
+        };
     }
     failing.sort_by(|a, b| worst(b).total_cmp(&worst(a)));
     let mut sentence = told(failing[0]);
@@ -88,7 +104,7 @@ fn told(row: &[&Cell]) -> String {
     let worst = promised().max_by(|a, b| share(a).total_cmp(&share(b)));
     let mut text = worst.map_or_else(String::new, |worst| lost(worst));
     let kept = promised().filter(|cell| cell.kept_all());
-    let kept: Vec<_> = kept.map(|cell| crash_words(cell.crash)).collect();
+    let kept: Vec<_> = kept.map(|cell| cell.crash.prose()).collect();
     if !kept.is_empty() {
         text.push_str(&format!("; in none of {}", kept.join(", or of ")));
     }
@@ -98,7 +114,7 @@ fn told(row: &[&Cell]) -> String {
 fn lost(cell: &Cell) -> String {
     let (what, count) = loss(&cell.explored.tally);
     let [count, states] = [count, cell.explored.states].map(|count| grouped(count as i64));
-    let (label, subject, of) = (&cell.candidate.label, &cell.subject, crash_words(cell.crash));
+    let (label, subject, of) = (&cell.candidate.label, &cell.subject, cell.crash.prose());
     format!("{label} with {subject} {what} in {count} of {states} states of {of}")
 }
 
@@ -113,12 +129,4 @@ fn loss(tally: &Tally) -> (&'static str, u64) {
     ];
     let first = kinds.into_iter().find(|(_, count)| *count > 0);
     first.unwrap_or(("failed", tally.failed))
-}
-
-pub(super) fn crash_words(crash: Crash) -> String {
-    match crash {
-        Crash::ProcessKill => "a process kill (all is written)".into(),
-        Crash::KernelCrash => "a kernel crash".into(),
-        Crash::PowerLoss(device) => device.prose(),
-    }
 }

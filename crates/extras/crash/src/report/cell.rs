@@ -1,7 +1,7 @@
 use pickfs_record::{CandidateSpec, Durability};
 use serde::Serialize;
 
-use crate::explore::{Explored, Exposure};
+use crate::explore::{Explored, Exposure, State};
 use crate::log::{Log, Position, SECTOR, What};
 use crate::model::Crash;
 
@@ -17,8 +17,8 @@ pub struct Cell {
     pub promised: Durability,
     pub crash: Crash,
     pub explored: Explored,
-    /// Texts of failing states with the fewest lost pieces that still fail.
-    pub smallest: Vec<String>,
+    /// Failing states with the fewest lost pieces that still fail.
+    pub smallest: Vec<State>,
     /// Where the writer does not sync.
     pub exposure: Option<Exposure>,
     pub cost: Cost,
@@ -26,11 +26,11 @@ pub struct Cell {
     /// States that were asked for, at most.
     pub asked: u64,
     pub image_bytes: u64,
-    /// The folder of its recording, where that was saved.
-    pub saved: Option<String>,
-    /// Given to the checker of the file system, of the images that were mounted.
+    /// The command that looks at one of its states again, but for the state, where the recording was saved.
+    pub again: Option<String>,
+    /// Looks that went to the checker of the file system.
     pub checked: u64,
-    /// States that were mounted, over the time that it took.
+    /// Images that were mounted.
     pub per_s: f64,
 }
 
@@ -45,7 +45,7 @@ pub struct Cost {
 
 impl Cost {
     pub fn of(log: &Log, from: Position, to: Position, records: u64) -> Self {
-        let told = || log.entries[from.0..to.0].iter().map(|entry| &entry.what);
+        let told = || log.entries[from.0..to.0].iter();
         let written = || told().filter(|what| matches!(what, What::Write { .. }));
         let sectors = written().map(|what| what.sectors()).map(|of| of.end - of.start);
         Self {
@@ -69,19 +69,13 @@ impl Cell {
         self.crash.least().is_some_and(|least| self.promised >= least)
     }
 
+    /// That shows the smallest failure again.
+    pub fn command(&self) -> Option<String> {
+        let first = self.explored.failures.first().map(|failure| &failure.state);
+        Some(format!("{} {}", self.again.as_ref()?, self.smallest.first().or(first)?))
+    }
+
     pub fn kept_all(&self) -> bool {
         self.explored.tally.failed == 0
-    }
-}
-
-impl Crash {
-    /// The weakest class that outlives it; no promise holds on a disk that lies.
-    pub fn least(&self) -> Option<Durability> {
-        match self {
-            Self::ProcessKill => Some(Durability::ProcessCrash),
-            Self::KernelCrash => Some(Durability::KernelCrash),
-            Self::PowerLoss(device) if device.is_honest() => Some(Durability::PowerLoss),
-            Self::PowerLoss(_) => None,
-        }
     }
 }

@@ -46,10 +46,13 @@ pub(super) fn seen_of(row: &[&Cell]) -> Option<Seen> {
 }
 
 /// For later runs: what journals lost, or kept over enough states of what they promise. Other writers may fail by a fault
-/// of their own.
+/// of their own, and of disks that write less than 4096 bytes at once another machine's is not one.
 pub fn seen(cells: &[Cell]) -> Vec<Seen> {
+    let unit = |cell: &Cell| cell.crash.device().map(|device| device.unit);
     let of_row = |row: Vec<&Cell>| {
-        let promised: Vec<_> = row.into_iter().filter(|cell| cell.is_promised()).collect();
+        let is_small = |cell: &Cell| matches!(unit(cell), Some(Unit::Bytes(0..4096)));
+        let counts = |cell: &&Cell| cell.is_promised() && !is_small(cell);
+        let promised: Vec<_> = row.into_iter().filter(counts).collect();
         let seen = seen_of(&promised)?;
         let is_journal = matches!(seen.writer.parse::<Subject>(), Ok(Subject::Journal(..)));
         let is_kept = seen.survived.class >= seen.promised && promised.iter().any(|c| is_enough(c));
@@ -66,7 +69,7 @@ fn is_enough(cell: &Cell) -> bool {
         Crash::PowerLoss(device) => {
             device.cache == Cache::AnyOrder
                 && device.unit != Unit::Request
-                && explored.epochs_whole * 2 >= explored.epochs
+                && explored.epochs_whole * 3 >= explored.epochs
         }
         Crash::KernelCrash => cell.promised == Durability::KernelCrash,
         Crash::ProcessKill => false,

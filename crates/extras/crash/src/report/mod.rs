@@ -12,19 +12,22 @@ use std::collections::BTreeSet;
 
 use pickfs_record::quantity::{bytes_text, duration_text, grouped, significant};
 use pickfs_report::document::{
-    Cell as Square, Column, Document, Fold, Kind, Node, Role, Table, Text, list,
+    Cell as Square, Column, Document, Fold, Kind, Node, Role, RowKind, Table,
 };
 use pickfs_report::wording::survives_text;
 use serde_json::{Value, json};
 
-use self::answer::{answer, crash_words};
+use self::answer::answer;
 use self::measured::{rows, seen_of};
-use crate::check::Loss;
-use crate::explore::Exposure;
+use crate::explore::INSTANTS;
 use crate::model::{Crash, Device};
 
-pub fn document(cells: &[Cell], not_explored: usize) -> Document {
-    let (role, word, sentence) = answer(cells, not_explored);
+/// Of a name in a table, where it can be broken.
+const NAME_WIDTH: usize = 16;
+
+/// `left_out`: so many recordings were not explored, or not to their end, of so many.
+pub fn document(cells: &[Cell], left_out: (usize, usize)) -> Document {
+    let (role, word, sentence) = answer(cells, left_out);
     let mut nodes = vec![Node::End(role, word.into(), format!("{sentence}."))];
     nodes.push(Node::Table(matrix(cells)));
     nodes.push(Node::Table(costs(cells)));
@@ -34,8 +37,8 @@ pub fn document(cells: &[Cell], not_explored: usize) -> Document {
 }
 
 /// With the same answer as the document.
-pub fn json(cells: &[Cell], not_explored: usize) -> Value {
-    let (_, word, sentence) = answer(cells, not_explored);
+pub fn json(cells: &[Cell], left_out: (usize, usize)) -> Value {
+    let (_, word, sentence) = answer(cells, left_out);
     let measured: Vec<_> = rows(cells).iter().filter_map(|row| seen_of(row)).collect();
     json!({ "end": word, "answer": sentence, "measured": measured, "cells": cells })
 }
@@ -50,41 +53,65 @@ fn matrix(cells: &[Cell]) -> Table {
     let disks: Vec<_> = crashes.iter().filter_map(Crash::device).collect();
     let is_one = |device: &Device| (device.unit, device.flush) == (disks[0].unit, disks[0].flush);
     let is_alike = disks.iter().all(is_one);
-    let mut table =
-        Table::new([("candidate", Kind::Word), ("writer", Kind::Word), ("survives", Kind::Word)]);
-    table.columns.extend(crashes.iter().map(|crash| match crash {
-        Crash::ProcessKill => Column::new("all written", Kind::Number),
-        Crash::KernelCrash => Column::new("kernel crash", Kind::Number),
-        Crash::PowerLoss(device) => {
-            let text = device.to_string();
-            let cache = text.split('/').next().unwrap_or_default();
-            let under = if is_alike { cache } else { &text };
-            Column::new("power loss", Kind::Number).under(under)
-        }
+    let mut table = Table::new([("writer", Kind::Word), ("survives", Kind::Word)]);
+    table.columns.extend(crashes.iter().zip(0..).map(|(crash, part)| {
+        let column = match crash {
+            Crash::ProcessKill => Column::new("process", Kind::Number).under("kill"),
+            Crash::KernelCrash => Column::new("kernel", Kind::Number).under("crash"),
+            Crash::PowerLoss(device) => {
+                let text = device.to_string();
+                let cache = text.split('/').next().unwrap_or_default();
+                Column::new("power loss", Kind::Number).under(if is_alike { cache } else { &text })
+            }
+        };
+        Column { part: Some(part), ..column }
     }));
-    for row in rows(cells) {
-        let names = [row[0].candidate.label.as_str(), row[0].subject.as_str()].map(Square::from);
+    under_candidates(&mut table, cells, |row| {
         let squares = crashes.iter().map(|crash| {
             let cell = row.iter().find(|cell| cell.crash == *crash);
             cell.map_or_else(Square::default, |cell| square(cell))
         });
-        let survived = measured(&row).map(|measured| measured.class);
+        let survived = measured(row).map(|measured| measured.class);
         let class = survived.map_or_else(Square::default, |class| survives_text(class).into());
-        table.row(names.into_iter().chain([class]).chain(squares));
+        [class].into_iter().chain(squares).collect()
+    });
+    let mut notes = "States that fail, of those explored; what survives is measured.".to_owned();
+    if cells.iter().any(|cell| cell.exposure.is_some()) {
+        notes += &format!(" The last seconds: what a power loss takes, the median of {INSTANTS}.");
     }
-    table
-        .notes
-        .push("States that fail, of those that were explored; what survives is measured.".into());
-    if let Some(Exposure { instants, .. }) = cells.iter().find_map(|cell| cell.exposure) {
-        let note = format!(
-            "The last seconds: what a power loss takes, the median of {instants} instants."
-        );
-        table.notes.push(note.into());
-    }
+    table.notes.push(notes.into());
     table
 }
 
-/// `195 of 273`, and behind it what is wrong beside lost records, a line each.
+/// A row of each writer under the name of its candidate.
+fn under_candidates(table: &mut Table, cells: &[Cell], squares: impl Fn(&[&Cell]) -> Vec<Square>) {
+    let mut before = None;
+    for row in rows(cells) {
+        let label = &row[0].candidate.label;
+        if before.replace(label) != Some(label) {
+            table.row_of(RowKind::Group, [in_lines(label)]);
+        }
+        let writer = Square::from(in_lines(&row[0].subject));
+        table.row([writer].into_iter().chain(squares(&row)));
+    }
+}
+
+/// Broken at the signs of paths and options.
+fn in_lines(name: &str) -> String {
+    let (mut lines, mut width) = (String::new(), 0);
+    for part in name.split_inclusive(['/', ':', ';', ',', ' ']) {
+        let length = part.chars().count();
+        if width > 0 && width + length > NAME_WIDTH {
+            lines.push_str("\n  ");
+            width = 2;
+        }
+        lines.push_str(part);
+        width += length;
+    }
+    lines
+}
+
+/// `195 of 273`, and under it what is wrong beside lost records, a line each.
 fn square(cell: &Cell) -> Square {
     let (explored, tally) = (&cell.explored, &cell.explored.tally);
     let [failed, states] = [tally.failed, explored.states].map(|count| grouped(count as i64));
@@ -101,59 +128,46 @@ fn square(cell: &Cell) -> Square {
     ];
     let beside = kinds.iter().filter(|(_, count)| *count > 0);
     let beside = beside.map(|(kind, count)| format!("\n{} {kind}", grouped(*count as i64)));
-    let taken = cell.exposure.map(|exposure| {
-        let [median, worst] =
-            [exposure.median_ns, exposure.worst_ns].map(|ns| duration_text(ns as f64));
-        format!("\nthe last {median}, at worst {worst}")
+    let taken = cell.exposure.map(|it| {
+        let [median, worst] = [it.median_ns, it.worst_ns].map(|ns| duration_text(ns as f64));
+        format!("\nthe last {median},\nat worst {worst}")
     });
-    role.of(format!("{failed} of {states}{}", beside.chain(taken).collect::<String>())).into()
+    let beside = beside.chain(taken).collect::<String>();
+    // As wide as the head of a power loss.
+    let gap = if failed.len() + states.len() <= 6 { ' ' } else { '\n' };
+    role.of(format!("{failed}{gap}of {states}{beside}")).into()
 }
 
 /// One recording has one cost, whatever crash is looked at.
 fn costs(cells: &[Cell]) -> Table {
     let mut table = Table::new([
-        ("candidate", Kind::Word),
         ("writer", Kind::Word),
         ("records", Kind::Number),
         ("flushes", Kind::Number),
         ("writes", Kind::Number),
         ("bytes", Kind::Number),
     ]);
-    for row in rows(cells) {
-        let (cell, cost) = (row[0], row[0].cost);
+    under_candidates(&mut table, cells, |row| {
+        let cost = row[0].cost;
         let [flushes, writes, bytes] = cost.each();
-        table.row([
-            cell.candidate.label.clone(),
-            cell.subject.clone(),
-            grouped(cost.records as i64),
-            significant(flushes),
-            significant(writes),
-            bytes_text(bytes.round() as u64),
-        ]);
-    }
+        let bytes = bytes_text(bytes.round() as u64);
+        let records = grouped(cost.records as i64);
+        [records, significant(flushes), significant(writes), bytes].map(Square::from).into()
+    });
     table.notes.push("What the disk was told for each acknowledged record.".into());
     table
 }
 
-/// A kind of failure of a cell once, with the text that makes its state again.
+/// Where the recording was saved: what was lost, and the command that makes such a state again.
 fn failures(cells: &[Cell]) -> Option<Node> {
     let of_cell = |cell: &Cell| {
-        let lines = cell.explored.failures.iter().take(4).map(|failure| {
-            let losses = failure.found.losses.iter().map(Loss::to_string).collect::<Vec<_>>();
-            Role::Code.of(failure.state.clone()).and(format!(": {}", losses.join("; ")))
-        });
-        let least = cell.smallest.iter();
-        let least =
-            least.map(|state| Role::Code.of(state.clone()).and(" is the smallest that was found"));
-        let lines: Vec<Text> = lines.chain(least).collect();
-        let mut title = format!("{} with {}", cell.candidate.label, cell.subject);
-        if let Some(saved) = &cell.saved {
-            title.push_str(&format!(": crash --of {saved} --state STATE"));
-        }
-        (!lines.is_empty()).then(|| [Node::Heading(4, title.into()), list(lines)])
+        let (command, first) = (cell.command()?, cell.explored.failures.first()?);
+        let name = format!("{} with {}", cell.candidate.label, cell.subject);
+        let words = format!("{name}: {}", first.found.words());
+        Some([Node::Paragraph(words.into()), Node::Code(command)])
     };
     let nodes: Vec<Node> = cells.iter().filter_map(of_cell).flatten().collect();
-    let title = "States that fail, each by the text that makes it again".to_string();
+    let title = "States that fail, each by the command that makes it again".to_string();
     (!nodes.is_empty()).then(|| Node::Fold(Fold::closed(title, nodes)))
 }
 
@@ -163,9 +177,9 @@ fn notes(cells: &[Cell]) -> Vec<String> {
     let (met, whole) = (sum(|cell| cell.explored.epochs), sum(|cell| cell.explored.epochs_whole));
     let checked = sum(|cell| cell.checked);
     let mut notes = vec![format!(
-        "{states} states differ in their image or in what was due; {images} images were mounted, and {checked} of them \
-         given to the checker of their file system. Every subset was tried of {whole} of {met} epochs of which something \
-         may go. Each exploration began with a state that must fail and one that must not."
+        "{states} states differ in their image or in what was due; {images} images were mounted. {checked} looks went to \
+         the checker of a file system, second ones among them. Every subset was tried of {whole} of {met} epochs of which \
+         something may go. Each exploration began and ended with a state that must fail."
     )];
     if let Some(cell) = cells.first() {
         let (seed, asked, image) = (cell.seed, cell.asked, bytes_text(cell.image_bytes));
@@ -178,7 +192,7 @@ fn notes(cells: &[Cell]) -> Vec<String> {
         ));
     }
     let disks = crashes(cells).into_iter().filter(|crash| matches!(crash, Crash::PowerLoss(_)));
-    let disks: Vec<_> = disks.map(|crash| format!("{crash}: {}", crash_words(crash))).collect();
+    let disks: Vec<_> = disks.map(|crash| format!("{crash}: {}", crash.prose())).collect();
     if !disks.is_empty() {
         notes.push(format!("Power losses: {}.", disks.join("; ")));
     }

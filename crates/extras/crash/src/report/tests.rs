@@ -1,5 +1,5 @@
 use pickfs_record::Durability;
-use pickfs_report::document::markdown;
+use pickfs_report::document::{markdown, terminal};
 
 use super::*;
 use crate::check::Found;
@@ -36,7 +36,7 @@ fn cell(candidate: &str, subject: &str, crash: &str, states: u64, lost: u64) -> 
         seed: 1,
         asked: 300,
         image_bytes: 64 << 20,
-        saved: None,
+        again: None,
         checked: 5,
         per_s: 40.0,
     }
@@ -55,12 +55,13 @@ fn row(candidate: &str, lost: [u64; 4]) -> Vec<Cell> {
 fn the_first_line_says_who_lost_on_which_disk_and_where_not() {
     let mut cells = row("ext4:barrier=0", [0, 0, 0, 195]);
     cells[3].explored.tally.unmountable = 30;
-    let failure =
-        Failure { state: format!("{ANY}@77+without-3"), found: Found::default().judged(4) };
+    let state = |lost| format!("{ANY}@77+without-{lost}").parse().unwrap();
+    let failure = Failure { state: state(3), found: Found::default().judged(4) };
     cells[3].explored.failures.push(failure);
-    cells[3].smallest.push(format!("{ANY}@77+without-1"));
+    cells[3].smallest.push(state(1));
+    cells[3].again = Some("pickfs crash --of a --state".into());
     cells.extend(row("ext4", [0; 4]));
-    let document = document(&cells, 0);
+    let document = document(&cells, (0, 2));
     let text = markdown::markdown(&document);
     let first = text.lines().next().unwrap();
     assert_eq!(
@@ -72,40 +73,67 @@ fn the_first_line_says_who_lost_on_which_disk_and_where_not() {
     assert!(text.contains("195 of 273"), "{text}");
     assert!(text.contains("30 unmountable"), "{text}");
     assert!(text.contains("2.10") && text.contains("17 KiB"), "{text}");
-    assert!(text.contains(&format!("`{ANY}@77+without-3`")), "{text}");
+    assert!(text.contains("acknowledged records 1 to 4 are not there"), "{text}");
     assert!(
-        text.contains(&format!("`{ANY}@77+without-1` is the smallest that was found")),
+        text.contains(&format!("\npickfs crash --of a --state {ANY}@77+without-1\n")),
         "{text}"
     );
+}
+
+/// Each count of a default matrix that lost is there, on a narrow screen too.
+#[test]
+fn no_column_of_an_answer_is_cut_at_80_columns() {
+    let writers = "journal/pwrite/sync-file-range/fallocate journal/pwrite/fdatasync/zero-filled queue/msync \
+                   journal/append/none/none fix/journal-fdatasync pair/fdatasync";
+    let crashes = ["process-kill", "kernel-crash", ORDERED, ANY];
+    let mut cells = Vec::new();
+    for writer in [writers; 3].iter().flat_map(|writers| writers.split_whitespace()) {
+        let label = ["ext4", "ext4:data=writeback,journal_async_commit", "xfs"][cells.len() / 24];
+        cells.extend(crashes.map(|crash| cell(label, writer, crash, 2000, 1400)));
+    }
+    let screen = |cells: &[Cell]| {
+        let text = terminal::terminal(&document(cells, (0, 0)), 80, false);
+        let tables = text.split_once("survives").unwrap().1;
+        assert_eq!(tables.matches("of 2,000").count(), 72, "{text}");
+        text
+    };
+    let text = screen(&cells);
+    let heads = text.lines().filter(|line| line.starts_with("writer"));
+    assert_eq!(heads.count(), 2, "a table of what is lost and one of what it costs: {text}");
+    cells.iter_mut().for_each(|cell| cell.explored.tally.unmountable = 1400);
+    let text = screen(&cells);
+    assert_eq!(text.matches("1,400 unmountable").count(), 72, "{text}");
 }
 
 #[test]
 fn where_nothing_was_lost_it_says_in_how_many_states() {
     let mut cells = row("xfs", [0; 4]);
-    // What is not promised breaks nothing, and what lies has no promise.
     cells.push(cell("xfs", "journal/pwrite/none/fallocate", ANY, 50, 40));
     cells.push(cell("xfs", JOURNAL, "power-loss:any-order/4096/lying", 50, 40));
-    cells[4].exposure =
-        Some(Exposure { instants: 61, median_ns: 31_000_000_000, worst_ns: 61_000_000_000 });
-    let text = markdown::markdown(&document(&cells, 2));
+    let text = markdown::markdown(&document(&cells[..4], (2, 4)));
     let first = text.lines().next().unwrap();
     assert_eq!(
         first,
         "**KEPT** no acknowledged record was lost in 510 states, 273 of them of a disk whose cache may reorder \
-         (power-loss:any-order/4096/honest); 2 of 4 recordings were not explored."
+         (power-loss:any-order/4096/honest); 2 of 4 recordings were not explored to their end."
     );
-    assert!(text.contains("the last 31.0 s, at worst 61.0 s"), "{text}");
+    cells[4].exposure = Some(Exposure { median_ns: 31_000_000_000, worst_ns: 61_000_000_000 });
+    let text = markdown::markdown(&document(&cells, (0, 2)));
+    assert!(text.contains("the last 31.0 s,") && text.contains("at worst 61.0 s"), "{text}");
+    let seen = "**SEEN** xfs with journal/pwrite/fdatasync/fallocate lost acknowledged records in 40 of 50 states of \
+                a disk whose cache may reorder and whose flush does nothing; elsewhere no acknowledged record was lost";
+    assert!(text.starts_with(seen), "{text}");
     assert!(text.contains("40 of 50"), "{text}");
-    let none = document(&cells[4..5], 0);
+    let none = document(&cells[4..5], (0, 1));
     assert!(markdown::markdown(&none).starts_with("**NO PROMISE**"));
     cells[3].promised = Durability::KernelCrash;
     cells[3].explored.tally = Tally { lost: 195, failed: 195, ..Tally::default() };
-    let declared = markdown::markdown(&document(&cells, 0));
+    let declared = markdown::markdown(&document(&cells[..4], (0, 1)));
     let words = "; as is declared of it, xfs with journal/pwrite/fdatasync/fallocate lost acknowledged records in \
                  195 of 273 states of a disk whose cache may reorder.";
     assert!(declared.starts_with("**KEPT**") && declared.contains(words), "{declared}");
     cells[5].explored.tally = Tally::default();
-    let blind = markdown::markdown(&document(&cells, 0));
+    let blind = markdown::markdown(&document(&cells, (0, 2)));
     assert!(blind.starts_with("**BLIND** xfs with "), "{blind}");
 }
 
@@ -140,6 +168,9 @@ fn later_runs_are_told_what_journals_lost_and_what_they_kept_on_a_hard_disk() {
     all[3].explored.epochs_whole = 10;
     assert_eq!(of(&all), [], "a few epochs of many");
     assert_eq!(of(&row("xfs", [0, 0, 0, 2])), [(Durability::KernelCrash, 2)]);
+    let mut small = row("btrfs", [0, 0, 0, 2]);
+    small[3].crash = "power-loss:any-order/512/honest".parse().unwrap();
+    assert_eq!(of(&small), [], "most disks write 4096 bytes at once");
     let mut queue = row("xfs", [0, 0, 0, 2]);
     queue.iter_mut().for_each(|cell| cell.subject = "queue/msync".into());
     assert_eq!(of(&queue), [], "it may be its own fault");
