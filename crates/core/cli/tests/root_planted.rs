@@ -185,19 +185,19 @@ fn a_commit_that_was_put_off_is_paid() {
 }
 
 fn burst() {
-    let end = Instant::now() + Duration::from_millis(3);
+    let end = Instant::now() + Duration::from_millis(5);
     while Instant::now() < end {
         std::hint::spin_loop();
     }
 }
 
-/// Three milliseconds of each hundred, on the processor that measures.
+/// Five milliseconds of each hundred, on the processor that measures.
 fn takes_the_processor(at_work: &AtomicBool, over: &AtomicBool) {
     pin_to(&[measuring()]).unwrap();
     set_real_time(10).unwrap();
     while !over.load(SeqCst) {
         // SLEEP: between two bursts.
-        std::thread::sleep(Duration::from_millis(97));
+        std::thread::sleep(Duration::from_millis(95));
         if at_work.load(SeqCst) {
             burst();
         }
@@ -248,7 +248,10 @@ fn a_worker_on_the_measuring_processor_is_the_candidates() {
     for append in ops(&run, "B", "append") {
         let [raw, corrected] =
             [&append.raw_response, &append.response].map(|view| view.as_ref().unwrap());
-        assert!(at(raw, 0.98) > 500_000, "three of a hundred turns were kept waiting: {raw:?}");
+        assert!(
+            at(raw, 0.98) > 500_000,
+            "of a hundred turns more than two were kept waiting: {raw:?}"
+        );
         assert!(raw.mean_ns > corrected.mean_ns, "{raw:?} {corrected:?}");
     }
     let found = findings(&run);

@@ -112,16 +112,7 @@ impl Session {
     }
 
     pub fn processes(&self) -> BTreeMap<i32, String> {
-        let all = processes();
-        let mut tree = BTreeMap::new();
-        let mut open = vec![self.outer()];
-        while let Some(parent) = open.pop() {
-            if let Some((_, name)) = all.get(&parent) {
-                tree.insert(parent, name.clone());
-            }
-            open.extend(all.iter().filter(|(_, (up, _))| *up == parent).map(|(pid, _)| *pid));
-        }
-        tree
+        tree_of(self.outer())
     }
 
     /// A key on the terminal: the whole group has it.
@@ -146,6 +137,20 @@ impl Drop for Session {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// It and all below it.
+pub fn tree_of(process: i32) -> BTreeMap<i32, String> {
+    let all = processes();
+    let mut tree = BTreeMap::new();
+    let mut open = vec![process];
+    while let Some(parent) = open.pop() {
+        if let Some((_, name)) = all.get(&parent) {
+            tree.insert(parent, name.clone());
+        }
+        open.extend(all.iter().filter(|(_, (up, _))| *up == parent).map(|(pid, _)| *pid));
+    }
+    tree
 }
 
 pub fn kill(process: i32) {
@@ -186,7 +191,7 @@ pub fn traces(folder: &Path) -> (Vec<String>, Vec<String>) {
 }
 
 /// The kernel may need a moment to take down a namespace.
-fn assert_nothing_is_left(folder: &Path, tree: &[i32]) {
+pub fn assert_nothing_is_left(folder: &Path, tree: &[i32]) {
     let began = Instant::now();
     until("the kernel to take down the namespace", || {
         let all = processes();

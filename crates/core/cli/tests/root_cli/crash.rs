@@ -1,12 +1,7 @@
-use std::{
-    fs,
-    path::Path,
-    process::{Child, Command},
-};
+use std::{fs, path::Path, process::Command};
 
-use crate::lab_session::{may_run, traces};
+use crate::lab_session::{assert_nothing_is_left, may_run, traces, tree_of};
 use crate::pickfs::{PICKFS, Said, command, folder, pickfs, typed};
-use pickfs_sys::{proc_root::ProcRoot, process};
 use pickfs_testkit::{only_if, until};
 
 /// A line as a user types it, in a folder; what it measures counts in no run of this machine.
@@ -52,27 +47,6 @@ fn the_example_of_the_help_keeps_its_promises() {
     assert_eq!(fs::metadata(out.join("image")).unwrap().len(), 64 << 20);
 }
 
-/// Of it and of all below it: ids, and the loop devices that they have open.
-fn tree(child: &Child) -> (Vec<u32>, Vec<String>) {
-    let tree = process::tree_of(child.id(), &ProcRoot::own()).unwrap();
-    let ids: Vec<u32> = tree.iter().map(|process| process.process_id).collect();
-    let open = ids.iter().filter_map(|id| fs::read_dir(format!("/proc/{id}/fd")).ok());
-    let names = open.flatten().flatten().filter_map(|file| fs::read_link(file.path()).ok());
-    let mut devices: Vec<String> = names
-        .filter_map(|path| Some(path.to_str()?.strip_prefix("/dev/")?.to_owned()))
-        .filter(|name| name.starts_with("loop") && name != "loop-control")
-        .collect();
-    devices.sort();
-    devices.dedup();
-    (ids, devices)
-}
-
-fn disk_sequence(device: &str) -> Option<String> {
-    let folder = Path::new("/sys/block").join(device);
-    let is_attached = folder.join("loop").exists();
-    fs::read_to_string(folder.join("diskseq")).ok().filter(|_| is_attached)
-}
-
 #[test]
 fn nothing_is_left_of_one_that_is_killed() {
     only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
@@ -83,21 +57,11 @@ fn nothing_is_left_of_one_that_is_killed() {
         let mut command = command(&typed(words));
         command.arg("--out").arg(&out);
         let mut child = command.env("PICKFS_STATE_DIR", out.join("state")).spawn().unwrap();
-        let (ids, devices) = until("its disks", || {
-            let (ids, devices) = tree(&child);
-            (devices.len() >= disks).then_some((ids, devices))
-        });
-        let before: Vec<_> = devices.iter().map(|device| disk_sequence(device)).collect();
+        until("its disks", || (traces(&out).1.len() >= disks).then_some(()));
+        let tree: Vec<i32> = tree_of(child.id() as i32).into_keys().collect();
         child.kill().unwrap();
         child.wait().unwrap();
-        until("its processes, mounts and loop devices to go", || {
-            let alive = ids.iter().any(|id| Path::new(&format!("/proc/{id}")).exists());
-            let held = devices.iter().zip(&before).any(|(device, was)| {
-                let now = disk_sequence(device);
-                now.is_some() && now == *was
-            });
-            (!alive && !held && traces(&out).0.is_empty()).then_some(())
-        });
+        assert_nothing_is_left(&out, &tree);
     }
 }
 
