@@ -32,8 +32,8 @@ const WORDS: [(&str, &str); 9] = [
         "shown, not decided",
         "a value that decides nothing: memory beside a disk, a count of seconds",
     ),
-    ("so by its source", "nobody measured it; what is written, and where, stands beside it"),
-    ("not so by its source", "the same, and it is written otherwise"),
+    ("borne out by a source", "nobody measured it; what is written, and where, stands beside it"),
+    ("contradicted by a source", "the same, and it is written otherwise"),
     (
         "not decided",
         "rows are there: too few blocks or slow episodes, or a fact withholds the answer",

@@ -41,8 +41,8 @@ impl Outcome {
             Outcome::Opposite => "opposite here",
             Outcome::NoDifference { .. } => "no difference here",
             Outcome::Shown { .. } => "shown, not decided",
-            Outcome::Written { holds: true } => "so by its source",
-            Outcome::Written { holds: false } => "not so by its source",
+            Outcome::Written { holds: true } => "borne out by a source",
+            Outcome::Written { holds: false } => "contradicted by a source",
             Outcome::NotDecided { .. } => "not decided",
             Outcome::NotTestable { .. } => "not testable here",
         }
