@@ -29,7 +29,7 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         durability: member.cell.durability,
         trials: chosen.len() as u32,
         failed: failures.len() as u32,
-        failure: failures.first().map(|reason| reason.to_string()),
+        failure: failures.first().map(|reason| told(reason)),
         skipped: skips.len() as u32,
         skip: skips.first().map(|reason| reason.to_string()),
         ops,
@@ -41,6 +41,12 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         doubts: doubt_counts(&chosen),
         notes: notes(member, &chosen),
     }
+}
+
+/// What a row says of a failed trial; the end of a guest's console is the trial's own.
+pub(crate) fn told(reason: &str) -> String {
+    let kernel = |(what, _)| format!("{what}; what its kernel printed stands in the trial");
+    reason.split_once("; console: ").map_or_else(|| reason.into(), kernel)
 }
 
 fn failure(trial: &TrialRecord) -> Option<&str> {
@@ -170,6 +176,8 @@ mod tests {
         let row = row(&groups[0].members[1], Vec::new());
         assert_eq!((row.trials, row.failed, row.failure.as_deref()), (4, 1, Some("append: EIO")));
         assert_eq!((row.skipped, row.skip.as_deref()), (0, None));
+        let said = "died; what its kernel printed stands in the trial";
+        assert_eq!(told("died; console: RIP: 0010 | CS: 0010"), said);
         assert_eq!(row.doubts, [("disturbed".to_string(), 1), ("not-steady".to_string(), 1)]);
         assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);
