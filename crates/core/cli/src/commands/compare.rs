@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -6,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use pickfs_analysis::{
-    compare::{Named, compare as compare_runs},
+    compare::{Named, RunComparison, compare as compare_runs},
     findings,
     published::{self, Fact, Published, beside::beside, bonnie, nano},
 };
@@ -67,8 +68,8 @@ fn read_all(words: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
     Ok(all)
 }
 
-/// Compares runs, in their order; of several of one name each has its path.
-pub(super) fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<()> {
+/// Compares runs, in their order; of several of one name each has its file's name, or its path.
+pub fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<RunComparison> {
     let names = names(runs);
     let found: Vec<_> = runs.iter().map(|(run, _)| findings(run)).collect();
     let named = names.iter().zip(runs).zip(&found);
@@ -79,18 +80,20 @@ pub(super) fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<
         true => terminal::line(&serde_json::to_string(&compared)?),
         false => terminal::show(&comparison_document(&compared, &named)),
     }
-    Ok(())
+    Ok(compared)
 }
 
 fn names(runs: &[(&RunRecord, &Path)]) -> Vec<String> {
-    let mut own: Vec<_> = runs.iter().map(|(run, _)| run.name.clone()).collect();
-    own.sort();
-    let are_own = own.windows(2).all(|two| two[0] != two[1]);
-    let name = |(run, path): &(&RunRecord, &Path)| match are_own {
-        true => run.name.clone(),
-        false => path.display().to_string(),
+    let own = |(run, _): &(&RunRecord, &Path)| run.name.clone();
+    let file = |(_, path): &(&RunRecord, &Path)| {
+        path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
     };
-    runs.iter().map(name).collect()
+    let path = |(_, path): &(&RunRecord, &Path)| path.display().to_string();
+    let are_apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == runs.len();
+    let own: Vec<String> = runs.iter().map(own).collect();
+    let files = || Some(runs.iter().map(file).collect()).filter(are_apart);
+    let named = Some(own).filter(are_apart).or_else(files);
+    named.unwrap_or_else(|| runs.iter().map(path).collect())
 }
 
 fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit> {
@@ -184,6 +187,8 @@ mod tests {
         let other = fake_run(&FakeRun { name: "later".into(), ..FakeRun::default() });
         let (old, new) = (Path::new("old/a"), Path::new("new/a"));
         assert_eq!(names(&[(&one, old), (&one, new)]), ["old/a", "new/a"]);
+        let (h1, h2) = (Path::new("all/root@h1.pickfs"), Path::new("all/h2.pickfs"));
+        assert_eq!(names(&[(&one, h1), (&one, h2)]), ["root@h1", "h2"]);
         assert_eq!(names(&[(&one, old), (&other, new)])[1], "later");
     }
 }

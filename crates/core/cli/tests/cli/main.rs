@@ -7,6 +7,7 @@ mod claims_choose;
     feature = "engines",
     feature = "explain",
     feature = "features",
+    feature = "fleet",
     feature = "guest",
     feature = "serve"
 )))]
@@ -18,6 +19,8 @@ mod exec_directory;
 mod explain_process;
 #[cfg(feature = "features")]
 mod features;
+#[cfg(feature = "fleet")]
+mod fleet;
 #[cfg(feature = "serve")]
 mod front;
 mod hostile_words;
