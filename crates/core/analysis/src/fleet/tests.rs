@@ -81,11 +81,11 @@ fn hosts_as_units_err_in_one_fleet_of_twenty_and_pooled_blocks_far_more_often() 
 #[test]
 fn an_effect_that_varies_is_found_and_a_host_of_the_opposite_one_is_named_and_no_other() {
     let truth = Truth { hosts: 8, blocks: 15, effect: 1.3f64.ln(), tau: 0.1, ..NONE };
-    let found = share(truth, |_, verdict| verdict.fleet.claim(0, 1) == Claim::Slower);
+    let found = share(truth, |_, verdict| verdict.fleet.claim(0, 1) == Claim::Faster);
     assert!(found > 0.85, "{found}");
     let truth = Truth { tau: 0.0, opposite: Some(3), ..truth };
     let named = share(truth, |_, verdict| {
-        let right = |at| if at == 3 { Claim::Faster } else { Claim::Slower };
+        let right = |at| if at == 3 { Claim::Slower } else { Claim::Faster };
         let mut said = verdict.hosts.iter().map(|host| host.claim(0, 1)).enumerate();
         said.all(|(at, claim)| claim == right(at)) && !is_apart(&verdict.fleet)
     });
