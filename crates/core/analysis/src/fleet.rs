@@ -122,16 +122,6 @@ impl Host<'_> {
         let run = self.runs[0].run;
         run.environment.get(key).or_else(|| run.card.get(key)).map(str::to_owned)
     }
-
-    fn told(&self) -> FleetHost {
-        let facts = FACTS.iter().filter_map(|key| Some(((*key).to_owned(), self.fact(key)?)));
-        FleetHost {
-            name: self.runs[0].name.into(),
-            runs: self.runs.len() as u32,
-            blocks: self.runs.iter().map(|one| last_block(one.run)).sum(),
-            facts: facts.collect(),
-        }
-    }
 }
 
 /// A question of the plan with what each host's blocks say to it.
@@ -140,7 +130,7 @@ struct Topic {
     metric: Metric,
     durability: Durability,
     labels: Vec<String>,
-    hosts: Vec<BTreeMap<(usize, usize), Series>>,
+    hosts: Vec<BTreeMap<(String, String), Series>>,
 }
 
 /// Nothing where the runs are not of two hosts and one plan, that of the first run.
@@ -168,7 +158,13 @@ pub fn fleet(runs: &[Named<'_>]) -> Option<Fleet> {
     let answers = answers.collect();
     let mut shown: Vec<&Host<'_>> = hosts.iter().collect();
     shown.sort_by_key(|host| host.given);
-    Some(Fleet { hosts: shown.into_iter().map(Host::told).collect(), refused, answers })
+    let shown = shown.into_iter().map(|host| FleetHost {
+        name: host.runs[0].name.into(),
+        runs: host.runs.len() as u32,
+        blocks: host.runs.iter().map(|one| last_block(one.run)).sum(),
+        facts: FACTS.iter().filter_map(|key| Some(((*key).into(), host.fact(key)?))).collect(),
+    });
+    Some(Fleet { hosts: shown.collect(), refused, answers })
 }
 
 /// The id of a run's host, or why it is not judged with the first one. Order, length, devices and folders may be others.
@@ -238,11 +234,13 @@ fn add(topics: &mut Vec<Topic>, run: &RunRecord, (at, hosts): (usize, usize), be
             topics.len() - 1
         });
         let topic = &mut topics[found];
-        let places: Vec<usize> = members.iter().map(|member| topic.place(&member.label)).collect();
-        for (a, here) in places.iter().enumerate() {
-            for (b, there) in places.iter().enumerate().filter(|(b, _)| *b != a) {
-                let series = topic.hosts[at].entry((*here, *there)).or_default();
-                let blocks = decision.series(a, b).iter();
+        for (a, own) in members.iter().map(|member| &member.label).enumerate() {
+            if !topic.labels.contains(own) {
+                topic.labels.push(own.clone());
+            }
+            for (b, other) in members.iter().map(|member| &member.label).enumerate() {
+                let series = topic.hosts[at].entry((own.clone(), other.clone())).or_default();
+                let blocks = decision.series(a, b).iter().filter(|_| a != b);
                 series.extend(blocks.map(|(block, ratio)| (block.saturating_add(before), *ratio)));
             }
         }
@@ -250,18 +248,13 @@ fn add(topics: &mut Vec<Topic>, run: &RunRecord, (at, hosts): (usize, usize), be
 }
 
 impl Topic {
-    fn place(&mut self, label: &str) -> usize {
-        let known = self.labels.iter().position(|known| known == label);
-        known.unwrap_or_else(|| {
-            self.labels.push(label.to_owned());
-            self.labels.len() - 1
-        })
-    }
-
     fn pairs(&self, host: usize) -> Pairs {
-        let all = 0..self.labels.len();
-        let of = |a, b| self.hosts[host].get(&(a, b)).cloned().unwrap_or_default();
-        all.clone().map(|a| all.clone().map(|b| of(a, b)).collect()).collect()
+        let of = |own: &String, other: &String| {
+            let known = self.hosts[host].get(&(own.clone(), other.clone()));
+            known.cloned().unwrap_or_default()
+        };
+        let row = |own| self.labels.iter().map(|other| of(own, other)).collect();
+        self.labels.iter().map(row).collect()
     }
 }
 

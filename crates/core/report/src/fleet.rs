@@ -76,21 +76,17 @@ fn cell(own: &HostRatio) -> Cell {
 fn notes(answer: &FleetAnswer) -> impl Iterator<Item = String> + '_ {
     answer.pairs.iter().filter_map(|pair| {
         let ((low, high), (tau, share)) = (pair.range?, pair.between?);
-        let (tau, share) = (percent(tau), percent(share));
-        let goes_with = match pair.goes_with.is_empty() {
-            true => String::new(),
-            false => format!(
-                " Those ahead and those behind are parted by {}; nobody assigned that by lot: a hint, and no claim.",
-                pair.goes_with.join("; ")
-            ),
-        };
-        Some(format!(
-            "{} against {}: {} over hosts, which differ by {tau} % beyond what their blocks explain (tau), {share} % of \
-             their variance (I2).{goes_with}",
-            answer.best,
-            pair.other,
-            factors(low, high)
-        ))
+        let (range, tau, share) = (factors(low, high), percent(tau), percent(share));
+        let mut text = format!(
+            "{} against {}: {range} over hosts, which differ by {tau} % beyond what their blocks explain (tau), {share} % \
+             of their variance (I2).",
+            answer.best, pair.other
+        );
+        if !pair.goes_with.is_empty() {
+            let facts = pair.goes_with.join("; ");
+            text += &format!(" Parted by {facts}: nobody assigned that by lot, so a hint and no claim.");
+        }
+        Some(text)
     })
 }
 

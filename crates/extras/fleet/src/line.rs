@@ -22,7 +22,7 @@ use crate::spoken::{GREETING_BYTES_MAX, LINE_BYTES_MAX, Said};
 const LINES_WAITING: usize = 64;
 /// Of what the program says beside the line, its last.
 const LAST_WORDS_BYTES: usize = 600;
-const CHUNK_BYTES: usize = 256 << 10;
+const CHUNK_BYTES: u64 = 256 << 10;
 /// For a program that closed its line, to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EACH: Duration = Duration::from_millis(10);
@@ -60,7 +60,14 @@ impl Line {
             thread::spawn(move || lines.iter().try_for_each(|line| input.write_all(&line)));
         }
         if let Some(output) = child.stdout.take() {
-            thread::spawn(move || drop(parts.send(read(output, &file, bytes_max, &parts))));
+            thread::spawn(move || {
+                let end = match read(output, &file, bytes_max, &parts) {
+                    Ok(true) => Part::Whole,
+                    Ok(false) => Part::Closed,
+                    Err(why) => Part::Broken(why),
+                };
+                drop(parts.send(end));
+            });
         }
         if let Some(errors) = child.stderr.take() {
             let last_words = Arc::clone(&last_words);
@@ -142,76 +149,67 @@ fn keep_last(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
     }
 }
 
-/// Passes lines on until the file is there or the line is over; gives how it ended.
-fn read(output: impl Read, file: &Path, bytes_max: u64, to: &SyncSender<Part>) -> Part {
+/// Passes lines on until the file is there (true) or the line is over; what is no line of ours breaks it.
+fn read(
+    output: impl Read,
+    file: &Path,
+    bytes_max: u64,
+    to: &SyncSender<Part>,
+) -> Result<bool, String> {
     let mut output = BufReader::new(output);
     // Before its hello a host may print what its login prints.
     let mut greeting_bytes = Some(0);
     loop {
         let mut line = Vec::new();
-        match (&mut output).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-            Ok(1..) if line.ends_with(b"\n") => {}
-            Ok(1..) if line.len() as u64 == LINE_BYTES_MAX => {
-                return Part::Broken(format!(
-                    "it sent a line of over {} MiB",
-                    LINE_BYTES_MAX >> 20
-                ));
-            }
-            _ => return Part::Closed,
+        let read = (&mut output).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        if line.len() as u64 == LINE_BYTES_MAX {
+            return Err(format!("it sent a line of over {} MiB", LINE_BYTES_MAX >> 20));
+        }
+        if read.is_err() || !line.ends_with(b"\n") {
+            return Ok(false);
         }
         match (serde_json::from_slice(&line), &mut greeting_bytes) {
             (Ok(Said::File { bytes }), _) if bytes > bytes_max => {
                 let [mib, most] = [bytes, bytes_max].map(|bytes| bytes >> 20);
-                return Part::Broken(format!(
-                    "its run file of {mib} MiB stays there: {most} MiB are taken at most"
+                return Err(format!(
+                    "its run of {mib} MiB stays there: {most} MiB are taken at most"
                 ));
             }
             (Ok(Said::File { bytes }), _) => return receive(&mut output, bytes, file, to),
             (Ok(said), _) => {
                 greeting_bytes = None;
                 if to.send(Part::Said(said)).is_err() {
-                    return Part::Closed;
+                    return Ok(false);
                 }
             }
             (Err(_), Some(bytes)) if *bytes + line.len() <= GREETING_BYTES_MAX => {
-                *bytes += line.len()
+                *bytes += line.len();
             }
-            (Err(why), _) => {
-                return Part::Broken(format!("it sent a line that is none of pickfs: {why}"));
-            }
+            (Err(why), _) => return Err(format!("it sent a line that is none of pickfs: {why}")),
         }
     }
 }
 
-fn receive(from: &mut impl Read, bytes: u64, path: &Path, to: &SyncSender<Part>) -> Part {
-    let failed =
-        |why: io::Error| Part::Broken(format!("{} cannot be written: {why}", path.display()));
+fn receive(
+    from: &mut impl Read,
+    bytes: u64,
+    path: &Path,
+    to: &SyncSender<Part>,
+) -> Result<bool, String> {
+    let failed = |why: io::Error| format!("its run cannot be written to {}: {why}", path.display());
+    let mut left = bytes;
     // Where nobody listens any more no file is begun.
-    if to.send(Part::More).is_err() {
-        return Part::Closed;
-    }
-    let mut file = match File::create_new(path) {
-        Ok(file) => file,
-        Err(why) => return failed(why),
-    };
-    let (mut chunk, mut left) = (vec![0; CHUNK_BYTES], bytes);
-    while left > 0 {
-        let most = CHUNK_BYTES.min(usize::try_from(left).unwrap_or(CHUNK_BYTES));
-        let count = match from.read(&mut chunk[..most]) {
-            Ok(count @ 1..) => count,
-            _ => {
-                return Part::Broken(format!(
-                    "its run file broke off, {left} of {bytes} bytes before its end"
-                ));
-            }
-        };
-        if let Err(why) = file.write_all(&chunk[..count]) {
-            return failed(why);
+    let mut is_heard = to.send(Part::More).is_ok();
+    let mut file =
+        if is_heard { File::create_new(path).map_err(failed)? } else { return Ok(false) };
+    while left > 0 && is_heard {
+        let chunk = &mut from.take(left.min(CHUNK_BYTES));
+        let count = io::copy(chunk, &mut file).map_err(failed)?;
+        if count == 0 {
+            return Err(format!("its run broke off, {left} of {bytes} bytes before its end"));
         }
-        left -= count as u64;
-        if to.send(Part::More).is_err() {
-            return Part::Closed;
-        }
+        left -= count;
+        is_heard = to.send(Part::More).is_ok();
     }
-    Part::Whole
+    Ok(is_heard)
 }

@@ -1,20 +1,18 @@
 //! Hosts that are scripts here: what comes of those that answer, and of those that do all else.
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    collections::BTreeMap, fs, path::PathBuf, process::Command, sync::Mutex, thread, time::Duration,
-};
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command, time::Duration};
 
 use pickfs_fleet::{Ask, End, Heard, Limits, gather};
 use pickfs_lab::interrupt::Interrupt;
-use pickfs_record::{Event, RunRecord};
+use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, PATIENCE, fake_run, until};
 use pickfs_workload::BUILD;
 
 /// Says its build and takes the request; says a word; sends the file `$run`.
 const GREETS: &str = r#"printf '{"hello":{"build":"%s"}}\n' "$build"; read -r request"#;
-const SPEAKS: &str = r#"printf '{"event":{"event":"noticed","text":"%s"}}\n"beat"\n' "$run""#;
+const SPEAKS: &str = r#"printf '{"event":{"event":"noticed","text":"x"}}\n"beat"\n'"#;
 const SENDS: &str = r#"printf '{"file":{"bytes":%s}}\n' "$(stat -c %s "$run")"; cat "$run""#;
 /// Shows that it is so far, and stays, with a process of its own.
 const STAYS: &str = r#"sleep 1000 & echo $! >"$run.pid.part"; mv "$run.pid.part" "$run.pid"; wait"#;
@@ -33,15 +31,12 @@ const PATIENT: Limits = Limits {
 struct Bed {
     folder: tempfile::TempDir,
     scripts: BTreeMap<&'static str, String>,
-    heard: Mutex<Vec<String>>,
-    interrupt: Interrupt,
 }
 
 impl Bed {
     fn new(scripts: &[(&'static str, &[&str])]) -> Bed {
         let scripts = scripts.iter().map(|(host, parts)| (*host, parts.join("; ")));
-        let (folder, interrupt) = (tempfile::tempdir().unwrap(), Interrupt::default());
-        let bed = Bed { folder, scripts: scripts.collect(), heard: Mutex::default(), interrupt };
+        let bed = Bed { folder: tempfile::tempdir().unwrap(), scripts: scripts.collect() };
         fs::create_dir(bed.path("kept")).unwrap();
         for (at, host) in (0..).zip(bed.scripts.keys()) {
             let mut run = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() });
@@ -58,7 +53,8 @@ impl Bed {
         self.folder.path().join(name)
     }
 
-    fn gathered(&self, limits: Limits) -> BTreeMap<String, End> {
+    /// What came of each, and all that was heard of them; where there is little time to end, the first word is the last.
+    fn gathered(&self, limits: Limits) -> (BTreeMap<String, End>, Vec<String>) {
         let hosts: Vec<String> = self.scripts.keys().map(|host| (*host).to_owned()).collect();
         let command = |host: &str| {
             let mut command = Command::new("bash");
@@ -67,20 +63,20 @@ impl Bed {
             command
         };
         let plan = fake_run(&FakeRun { blocks: 1, ..FakeRun::default() }).plan;
-        let (folder, interrupt) = (self.path("kept"), &self.interrupt);
-        let (hosts, folder) = (&hosts, &folder);
-        let ask = Ask { hosts, command: &command, plan: &plan, folder, limits, interrupt };
+        let (folder, interrupt) = (self.path("kept"), Interrupt::default());
+        let (plan, folder, interrupt) = (&plan, &*folder, &interrupt);
+        let ask = Ask { hosts: &hosts, command: &command, plan, folder, limits, interrupt };
+        let mut all = Vec::new();
         let ends = gather(&ask, &mut |host, heard| {
-            let word = match heard {
-                Heard::Event(event) => match &**event {
-                    Event::Noticed { text } => text.clone(),
-                    other => panic!("{other:?}"),
-                },
-                Heard::End(_) => "end".into(),
-            };
-            self.heard.lock().unwrap().push(format!("{host} {word}"));
+            if limits.end < PATIENCE {
+                interrupt.raise();
+            }
+            all.push(match heard {
+                Heard::Event(event) => format!("{host} {}", serde_json::to_string(event).unwrap()),
+                Heard::End(_) => format!("{host} ended"),
+            });
         });
-        hosts.iter().cloned().zip(ends).collect()
+        (hosts.into_iter().zip(ends).collect(), all)
     }
 
     fn kept(&self) -> Vec<String> {
@@ -120,7 +116,7 @@ fn hosts_that_answer_are_kept_and_each_other_one_is_lost_with_its_reason() {
         ("hc-early", &[SPEAKS, GREETS, SENDS]),
         ("hd-events", &[GREETS, r#"printf '{"event":{"event":"made-up"}}\n'"#, SENDS]),
     ]);
-    let ends = bed.gathered(PATIENT);
+    let (ends, heard) = bed.gathered(PATIENT);
     assert_eq!(bed.kept(), ["h0.pickfs", "h1.pickfs"], "{ends:?}");
     let h1 = RunFile::open(ends["h1"].as_ref().unwrap()).unwrap().read().unwrap();
     assert_eq!(h1.plan.design.seed, FakeRun::default().seed + 1, "an order of its own");
@@ -129,8 +125,8 @@ fn hosts_that_answer_are_kept_and_each_other_one_is_lost_with_its_reason() {
         ("h3-other", "another build, 0.0.1+other; this is "),
         ("h4-dies", "bash ended with code 3: out of memory"),
         ("h5-killed", "bash was ended by signal 9"),
-        ("h6-large", "its run file of 95367 MiB stays there: 16 MiB are taken at most"),
-        ("h7-cut", "its run file broke off, 9899 of 9999 bytes before its end"),
+        ("h6-large", "its run of 95367 MiB stays there: 16 MiB are taken at most"),
+        ("h7-cut", "its run broke off, 9899 of 9999 bytes before its end"),
         ("h8-junk", "its run cannot be read: "),
         ("h9-plan", "of another build or plan than was asked for"),
         ("ha-babbles", "it sent a line that is none of pickfs"),
@@ -140,50 +136,29 @@ fn hosts_that_answer_are_kept_and_each_other_one_is_lost_with_its_reason() {
     ] {
         assert!(why(&ends, host).contains(part), "{host}: {}", why(&ends, host));
     }
-    let heard = bed.heard.lock().unwrap();
-    let said = format!("h1 {}", bed.path("h1").display());
+    let said = r#"h1 {"event":"noticed","text":"x"}"#.to_owned();
     assert!(heard.len() == 15 && heard.contains(&said), "each once, and a word: {heard:?}");
 }
 
 #[test]
 fn a_host_that_says_nothing_is_given_up_with_all_that_was_started_for_it() {
-    const MUTE: &[&str] = &[STAYS];
-    const BEGINS_NOTHING: &[&str] = &[GREETS, STAYS];
     const HANGS: &[&str] = &[GREETS, SPEAKS, STAYS];
-    for (script, limits) in [
-        (MUTE, Limits { silence: SHORT, ..PATIENT }),
-        (BEGINS_NOTHING, Limits { begin: SHORT, ..PATIENT }),
-        (HANGS, Limits { silence: 5 * SHORT, ..PATIENT }),
-        (HANGS, Limits { whole: 5 * SHORT, ..PATIENT }),
+    let (silent, long, asked) = (
+        "nothing was heard of it for ",
+        "twice the plan's time",
+        "it was asked to end, and did not",
+    );
+    for (script, limits, part) in [
+        (&[STAYS] as &[&str], Limits { silence: SHORT, ..PATIENT }, silent),
+        (&[GREETS, STAYS], Limits { begin: SHORT, ..PATIENT }, silent),
+        (HANGS, Limits { silence: 5 * SHORT, ..PATIENT }, silent),
+        (HANGS, Limits { whole: 5 * SHORT, ..PATIENT }, long),
+        (HANGS, Limits { end: SHORT, ..PATIENT }, asked),
     ] {
         let bed = Bed::new(&[("h1", script)]);
-        let ends = bed.gathered(limits);
-        let part = if limits.whole == PATIENCE { "nothing was heard of it for " } else { "twice " };
+        let (ends, _) = bed.gathered(limits);
         assert!(why(&ends, "h1").starts_with(part), "{limits:?}: {}", why(&ends, "h1"));
         assert_eq!(bed.kept(), [""; 0]);
         until("the end of what was started", || (!bed.stays("h1")).then_some(()));
     }
-}
-
-#[test]
-fn an_interrupt_closes_each_line_and_takes_what_a_host_has() {
-    let bed = Bed::new(&[
-        ("a", &[GREETS, r#"read -r beat; echo >"$run.pid"; cat >/dev/null"#, SENDS]),
-        ("b-stays", &[GREETS, STAYS]),
-        ("c-mute", &[STAYS]),
-    ]);
-    let pids = bed.scripts.keys().map(|host| bed.path(&format!("{host}.pid")));
-    let pids: Vec<PathBuf> = pids.collect();
-    let interrupt = bed.interrupt.clone();
-    let raising = thread::spawn(move || {
-        until("all three", || pids.iter().all(|path| path.exists()).then_some(()));
-        interrupt.raise();
-    });
-    let limits = Limits { beat: Duration::from_millis(20), end: 10 * SHORT, ..PATIENT };
-    let ends = bed.gathered(limits);
-    raising.join().unwrap();
-    assert_eq!(bed.kept(), ["a.pickfs"], "{ends:?}");
-    assert!(why(&ends, "b-stays").starts_with("it was asked to end, and did not within "));
-    assert_eq!(why(&ends, "c-mute"), "interrupted before it answered");
-    until("the end of what was started", || (!bed.stays("b-stays")).then_some(()));
 }

@@ -19,8 +19,6 @@ mod exec_directory;
 mod explain_process;
 #[cfg(feature = "features")]
 mod features;
-#[cfg(feature = "fleet")]
-mod fleet;
 #[cfg(feature = "serve")]
 mod front;
 mod hostile_words;
