@@ -406,7 +406,7 @@ fn warnings(runs: &[Named<'_>], fleet: Option<&Fleet>) -> Vec<String> {
     for one in runs {
         let kinds: Vec<String> = notices(one.run).into_iter().map(|notice| notice.kind).collect();
         if !kinds.is_empty() {
-            warnings.push(format!("{} has doubts of its own: {}", one.name, list(&kinds)));
+            warnings.push(format!("the run {} has doubts of its own: {}", one.name, list(&kinds)));
         }
     }
     warnings

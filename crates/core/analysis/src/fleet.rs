@@ -37,6 +37,8 @@ pub struct Fleet {
     pub refused: Vec<(String, String)>,
     /// One for each question of the plan, its first metric first.
     pub answers: Vec<FleetAnswer>,
+    /// Why there is none, where the plan compares: what a host says.
+    pub unanswered: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -46,7 +48,7 @@ pub struct FleetHost {
     /// A host twice is one host with more blocks.
     pub runs: u32,
     pub blocks: u32,
-    /// What may part hosts: kernel, processor, device.
+    /// Of kernel, processor and device what is not the same on all hosts.
     pub facts: BTreeMap<String, String>,
 }
 
@@ -158,13 +160,25 @@ pub fn fleet(runs: &[Named<'_>]) -> Option<Fleet> {
     let answers = answers.collect();
     let mut shown: Vec<&Host<'_>> = hosts.iter().collect();
     shown.sort_by_key(|host| host.given);
+    let differs = |key: &&&str| hosts.iter().any(|host| host.fact(key) != hosts[0].fact(key));
+    let facts = |host: &Host<'_>| {
+        let differing = FACTS.iter().filter(differs);
+        differing.filter_map(|key| Some(((*key).into(), host.fact(key)?))).collect()
+    };
+    let ending = runs.iter().find_map(|one| Some((one.name, one.findings.endings.first()?)));
+    let unanswered = ending.filter(|_| topics.is_empty()).map(|(name, ending)| {
+        format!(
+            "no host has blocks that compare what the plan asks. On {name}: {}",
+            ending.sentence
+        )
+    });
     let shown = shown.into_iter().map(|host| FleetHost {
         name: host.runs[0].name.into(),
         runs: host.runs.len() as u32,
         blocks: host.runs.iter().map(|one| last_block(one.run)).sum(),
-        facts: FACTS.iter().filter_map(|key| Some(((*key).into(), host.fact(key)?))).collect(),
+        facts: facts(host),
     });
-    Some(Fleet { hosts: shown.collect(), refused, answers })
+    Some(Fleet { hosts: shown.collect(), refused, answers, unanswered })
 }
 
 /// The id of a run's host, or why it is not judged with the first one. Order, length, devices and folders may be others.

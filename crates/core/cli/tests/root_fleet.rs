@@ -213,7 +213,7 @@ fn hosts_that_die_or_cannot_be_reached_or_are_of_another_build_are_lost_and_no_o
     {
         assert!(out.contains(&format!("\nlost      {host}: {why}")), "{host}: {out}");
     }
-    assert!(out.contains(" 1 run, 1 block, "), "they are judged as a fleet: {out}");
+    assert!(out.contains(" 1 run, 1 block\n"), "they are judged as a fleet: {out}");
     network.assert_hosts_are_clean(&[h1, h2, h4]);
 }
 

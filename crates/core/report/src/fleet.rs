@@ -1,7 +1,10 @@
 //! A fleet: what hosts as units say to each question, then each host's own blocks.
 
 use pickfs_analysis::fleet::{Fleet, FleetAnswer, HostRatio};
-use pickfs_record::{finding::Claim, quantity::counted};
+use pickfs_record::{
+    finding::{AnswerEnd, Claim},
+    quantity::counted,
+};
 
 use crate::{
     choices::role,
@@ -14,6 +17,10 @@ pub(crate) fn fleet_nodes(fleet: &Fleet) -> Vec<Node> {
         Node::End(role(answer.end), answer.end.to_string(), answer.sentence.clone())
     };
     let mut nodes: Vec<Node> = fleet.answers.iter().map(end).collect();
+    nodes.extend(fleet.unanswered.iter().map(|why| {
+        let end = AnswerEnd::NoAnswer;
+        Node::End(role(end), end.to_string(), why.clone())
+    }));
     for answer in &fleet.answers {
         let title = format!("{} {}", metric_name(&answer.metric), answer.panel);
         nodes.push(Node::Heading(3, title.trim_end().into()));
@@ -22,11 +29,9 @@ pub(crate) fn fleet_nodes(fleet: &Fleet) -> Vec<Node> {
     }
     let hosts = fleet.hosts.iter().map(|host| {
         let size = [(host.runs, "run"), (host.blocks, "block")];
-        let size = size.map(|(count, thing)| counted(count.into(), thing));
-        (
-            &host.name,
-            size.into_iter().chain(host.facts.values().cloned()).collect::<Vec<_>>().join(", "),
-        )
+        let size = size.map(|(count, thing)| counted(count.into(), thing)).join(", ");
+        let facts = host.facts.iter().map(|(key, value)| format!(", {key} {value}"));
+        (&host.name, size + &facts.collect::<String>())
     });
     nodes.push(Node::Section("fleet", "Hosts".into(), vec![facts(hosts)]));
     if !fleet.refused.is_empty() {
@@ -140,7 +145,7 @@ mod tests {
             "the typical host 1.",
             "(tau)",
             "kernel.release: 6.18 against 5.10",
-            "h7 1 run, 15 blocks, ",
+            "h7 1 run, 15 blocks, kernel.release 6.18",
         ];
         let place = |part| words.find(part).unwrap_or_else(|| panic!("{part}\n{shown}"));
         assert!(parts.map(place).is_sorted(), "{shown}");

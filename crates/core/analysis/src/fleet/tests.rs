@@ -171,6 +171,7 @@ fn few_hosts_say_how_many_more_it_takes_and_a_host_twice_is_one() {
     runs.push(RunRecord { name: "again".into(), ..runs[0].clone() });
     let found = fleet_of(&runs).expect("a fleet");
     assert_eq!((found.hosts.len(), found.hosts[0].runs, found.hosts[0].blocks), (3, 2, 30));
+    assert!(found.hosts[0].facts.is_empty(), "all are alike: {found:?}");
     let answer = &found.answers[0];
     assert_eq!((answer.more_hosts, answer.pairs[0].hosts[0].blocks), (Some(3), 30));
     assert_eq!(fleet_of(&[runs[0].clone(), runs[3].clone()]), None, "one host is no fleet");
@@ -211,4 +212,9 @@ fn facts_that_part_the_signs_are_named_unless_each_host_has_its_own_and_a_silent
         run.environment.put("kernel.release", number);
     }
     assert_eq!(only_answer(&runs).pairs[0].goes_with, [""; 0]);
+    runs.iter_mut().for_each(|run| run.trials.clear());
+    let found = fleet_of(&runs).expect("a fleet");
+    assert_eq!(found.answers, []);
+    let why = found.unanswered.expect("each host has an ending");
+    assert!(why.ends_with("On h1: no trial was finished."), "{why}");
 }

@@ -93,7 +93,10 @@ fn judged(ends: &[End], json: bool) -> anyhow::Result<Exit> {
     }
     let runs: Vec<_> = runs.iter().map(|(run, path)| (run, *path)).collect();
     let compared = compare::print(&runs, json)?;
-    let first = compared.fleet.and_then(|fleet| Some(fleet.answers.first()?.end));
+    let first = compared.fleet.and_then(|fleet| {
+        let none = fleet.unanswered.map(|_| AnswerEnd::NoAnswer);
+        fleet.answers.first().map(|answer| answer.end).or(none)
+    });
     Ok(match first {
         None | Some(AnswerEnd::Winner) => Exit::Done,
         Some(AnswerEnd::Equal) => Exit::Equal,
