@@ -17,7 +17,7 @@ use pickfs_report::{
     comparison::comparison_document,
     document::{html::html, markdown::markdown},
 };
-use pickfs_store::run_paths;
+use pickfs_store::{EXTENSION, run_paths};
 
 use crate::{
     args::CompareArgs,
@@ -68,7 +68,7 @@ fn read_all(words: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
     Ok(all)
 }
 
-/// Compares runs, in their order; of several of one name each has its file's name, or its path.
+/// Compares runs, in their order; of several of one name each has its path.
 pub fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<RunComparison> {
     let names = names(runs);
     let found: Vec<_> = runs.iter().map(|(run, _)| findings(run)).collect();
@@ -84,16 +84,17 @@ pub fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<RunComp
 }
 
 fn names(runs: &[(&RunRecord, &Path)]) -> Vec<String> {
-    let own = |(run, _): &(&RunRecord, &Path)| run.name.clone();
-    let file = |(_, path): &(&RunRecord, &Path)| {
-        path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
-    };
-    let path = |(_, path): &(&RunRecord, &Path)| path.display().to_string();
     let are_apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == runs.len();
-    let own: Vec<String> = runs.iter().map(own).collect();
-    let files = || Some(runs.iter().map(file).collect()).filter(are_apart);
-    let named = Some(own).filter(are_apart).or_else(files);
-    named.unwrap_or_else(|| runs.iter().map(path).collect())
+    // A file that was given a name: that of a host, or of a plan.
+    let file = |(_, path): &(&RunRecord, &Path)| {
+        let stem = path.file_stem()?.to_string_lossy().into_owned();
+        let is_named = stem != "run" && path.extension().is_some_and(|end| end == EXTENSION);
+        is_named.then_some(stem)
+    };
+    let files: Option<Vec<String>> = runs.iter().map(file).collect();
+    let own = || Some(runs.iter().map(|(run, _)| run.name.clone()).collect());
+    let named = files.filter(are_apart).or_else(|| own().filter(are_apart));
+    named.unwrap_or_else(|| runs.iter().map(|(_, path)| path.display().to_string()).collect())
 }
 
 fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit> {
@@ -188,7 +189,7 @@ mod tests {
         let (old, new) = (Path::new("old/a"), Path::new("new/a"));
         assert_eq!(names(&[(&one, old), (&one, new)]), ["old/a", "new/a"]);
         let (h1, h2) = (Path::new("all/root@h1.pickfs"), Path::new("all/h2.pickfs"));
-        assert_eq!(names(&[(&one, h1), (&one, h2)]), ["root@h1", "h2"]);
+        assert_eq!(names(&[(&one, h1), (&other, h2)]), ["root@h1", "h2"]);
         assert_eq!(names(&[(&one, old), (&other, new)])[1], "later");
     }
 }
