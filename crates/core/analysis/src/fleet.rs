@@ -394,28 +394,35 @@ fn sentence(answer: &FleetAnswer, are_few: bool, margin: f64) -> String {
 /// `By their own blocks xfs is ahead of ext4 on 6 of 8 hosts, undecided on 1 (h3), behind on 1 (h7).`
 fn on_their_own(answer: &FleetAnswer) -> String {
     let pair = &answer.pairs[0];
-    let told = |(word, is_it): (&str, fn(&HostRatio) -> bool)| {
-        let hosts: Vec<_> = pair.hosts.iter().filter(|own| is_it(own)).collect();
+    let of = |word: &str| -> Vec<&HostRatio> {
+        pair.hosts.iter().filter(|own| standing(own) == word).collect()
+    };
+    let told = |word: &str| {
+        let hosts = of(word);
         let mut names: Vec<_> = hosts.iter().take(NAMED).map(|own| own.host.clone()).collect();
         names.extend((hosts.len() > NAMED).then(|| format!("{} more", hosts.len() - NAMED)));
-        let count = hosts.len();
-        (count > 0).then(|| format!(", {word} on {count} ({})", list(&names)))
+        (!hosts.is_empty()).then(|| format!(", {word} on {} ({})", hosts.len(), list(&names)))
     };
-    let others: [(&str, fn(&HostRatio) -> bool); 4] = [
-        ("equal", |own| matches!(own.claim, Claim::Equal { .. })),
-        ("undecided", |own| own.claim == Claim::Open && own.blocks > 0),
-        ("nothing to be said", |own| own.blocks == 0),
-        ("behind", |own| own.claim == Claim::Slower),
-    ];
-    let ahead = pair.hosts.iter().filter(|own| own.claim == Claim::Faster).count();
-    let behind = told(others[3]).map_or(", behind on none", |_| "");
+    let others = ["equal", "undecided", "nothing to be said"].into_iter().filter_map(told);
     format!(
-        "By their own blocks {} is ahead of {} on {ahead} of {}{}{behind}.",
+        "By their own blocks {} is ahead of {} on {} of {}{}{}.",
         answer.best,
         pair.other,
+        of("ahead").len(),
         counted(pair.hosts.len() as u64, "host"),
-        others.into_iter().filter_map(told).collect::<String>()
+        others.collect::<String>(),
+        told("behind").unwrap_or_else(|| ", behind on none".into())
     )
+}
+
+fn standing(own: &HostRatio) -> &'static str {
+    match own.claim {
+        _ if own.blocks == 0 => "nothing to be said",
+        Claim::Faster => "ahead",
+        Claim::Slower => "behind",
+        Claim::Equal { .. } => "equal",
+        Claim::Open => "undecided",
+    }
 }
 
 #[cfg(test)]
