@@ -124,7 +124,10 @@ fn follow(ask: &Ask<'_>, at: usize, to: &SyncSender<(usize, Heard)>) -> End {
     drop(line);
     let path = ask.folder.join(format!("{host}.{EXTENSION}"));
     let kept = spoken.and_then(|()| keep(&part, &plan, path));
-    kept.inspect_err(|_| drop(fs::remove_file(&part)))
+    kept.map_err(|why| {
+        let _ = fs::remove_file(&part);
+        why.replace('\n', " ")
+    })
 }
 
 /// How far a line is.

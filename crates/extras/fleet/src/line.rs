@@ -10,7 +10,7 @@ use std::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -23,7 +23,7 @@ const LINES_WAITING: usize = 64;
 /// Of what the program says beside the line, its last.
 const LAST_WORDS_BYTES: usize = 600;
 const CHUNK_BYTES: u64 = 256 << 10;
-/// For a program that closed its line, to end.
+/// For a program that closed its line, to end, and for its last words to be read.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EACH: Duration = Duration::from_millis(10);
 
@@ -43,6 +43,7 @@ pub(crate) struct Line {
     status: Option<ExitStatus>,
     to: Option<Sender<Vec<u8>>>,
     from: Receiver<Part>,
+    errors: Option<JoinHandle<()>>,
     last_words: Arc<Mutex<Vec<u8>>>,
 }
 
@@ -55,7 +56,7 @@ impl Line {
         let (to, lines) = channel::<Vec<u8>>();
         let (parts, from) = sync_channel(LINES_WAITING);
         let last_words = Arc::new(Mutex::new(Vec::new()));
-        // They end with the program, and nobody waits for them: a child of its own may hold its streams.
+        // They end with the program, and nobody waits for them long: a child of its own may hold its streams.
         if let Some(mut input) = child.stdin.take() {
             thread::spawn(move || lines.iter().try_for_each(|line| input.write_all(&line)));
         }
@@ -69,11 +70,11 @@ impl Line {
                 drop(parts.send(end));
             });
         }
-        if let Some(errors) = child.stderr.take() {
+        let errors = child.stderr.take().map(|errors| {
             let last_words = Arc::clone(&last_words);
-            thread::spawn(move || keep_last(errors, &last_words));
-        }
-        Ok(Line { program, child, status: None, to: Some(to), from, last_words })
+            thread::spawn(move || keep_last(errors, &last_words))
+        });
+        Ok(Line { program, child, status: None, to: Some(to), from, errors, last_words })
     }
 
     pub(crate) fn say(&self, line: Vec<u8>) {
@@ -95,21 +96,19 @@ impl Line {
     }
 
     pub(crate) fn is_over_within(&mut self, time: Duration) -> bool {
-        let began = Instant::now();
-        loop {
+        within(time, || {
             if self.status.is_none() {
                 self.status = self.child.try_wait().unwrap_or_default();
             }
-            if self.status.is_some() || began.elapsed() >= time {
-                return self.status.is_some();
-            }
-            thread::sleep(LOOK_EACH);
-        }
+            self.status.is_some()
+        })
     }
 
     /// How the program ended that closed its line, with what it said last.
     pub(crate) fn ending(&mut self) -> String {
         self.is_over_within(ENDS_WITHIN);
+        let is_read = || self.errors.as_ref().is_none_or(JoinHandle::is_finished);
+        within(ENDS_WITHIN, is_read);
         let how = match self.status.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!("{} ended with code {code}", self.program),
             Some((_, Some(signal))) => format!("{} was ended by signal {signal}", self.program),
@@ -137,6 +136,17 @@ impl Drop for Line {
             let _ = self.child.wait();
         }
     }
+}
+
+fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() >= time {
+            return false;
+        }
+        thread::sleep(LOOK_EACH);
+    }
+    true
 }
 
 fn keep_last(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {

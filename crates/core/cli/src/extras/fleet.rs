@@ -93,11 +93,12 @@ fn judged(ends: &[End], json: bool) -> anyhow::Result<Exit> {
     }
     let runs: Vec<_> = runs.iter().map(|(run, path)| (run, *path)).collect();
     let compared = compare::print(&runs, json)?;
-    let first = compared.fleet.and_then(|fleet| {
-        let none = fleet.unanswered.map(|_| AnswerEnd::NoAnswer);
-        fleet.answers.first().map(|answer| answer.end).or(none)
-    });
-    Ok(match first {
+    let Some(fleet) = compared.fleet else {
+        terminal::tell("no fleet: the runs do not say that they are of two hosts");
+        return Ok(Exit::NoAnswer);
+    };
+    let none = fleet.unanswered.map(|_| AnswerEnd::NoAnswer);
+    Ok(match fleet.answers.first().map(|answer| answer.end).or(none) {
         None | Some(AnswerEnd::Winner) => Exit::Done,
         Some(AnswerEnd::Equal) => Exit::Equal,
         Some(AnswerEnd::NoAnswer) => Exit::NoAnswer,
@@ -134,7 +135,7 @@ impl Board {
             value["host"] = host.into();
             return terminal::line(&value.to_string());
         }
-        let text = in_words(heard);
+        let text = in_words(heard).replace('\n', " ");
         match self.bars.get(host) {
             Some(bar) if io::stderr().is_terminal() => bar.set_message(text),
             _ => terminal::tell(&format!("{host}  {text}")),
