@@ -131,7 +131,8 @@ impl Tools {
         self.0.get(name)?.as_ref().ok()
     }
 
-    pub(crate) fn words(&self) -> impl Iterator<Item = (String, Vec<OsString>)> + '_ {
+    /// That run each.
+    pub fn words(&self) -> impl Iterator<Item = (String, Vec<OsString>)> + '_ {
         let tools = self.0.iter().filter_map(|(name, tool)| Some((*name, tool.as_ref().ok()?)));
         tools.map(|(name, tool)| (name.to_owned(), tool.words()))
     }
