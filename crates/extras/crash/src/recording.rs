@@ -2,6 +2,7 @@
 
 use std::{
     fs::File,
+    io::Read,
     path::Path,
     time::{Duration, Instant},
 };
@@ -10,7 +11,10 @@ use pickfs_record::Durability;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ground::{Away, Disk, recorder::Order},
+    ground::{
+        Away, Disk,
+        recorder::{Order, plain_file},
+    },
     log::{Log, Position, What},
     oracle::{Due, Subject, SubjectError},
     program::{self, Program},
@@ -32,6 +36,20 @@ pub struct Recording {
     pub lines: Vec<String>,
     /// When each record was acknowledged, since the first was begun; only where a loss window was asked for.
     pub times_ns: Vec<u64>,
+}
+
+pub(crate) const FACTS: &str = "recording.json";
+const FACTS_BYTES_MAX: u64 = 256 << 20;
+
+impl Recording {
+    /// Of a folder that was saved, perhaps by somebody else.
+    pub fn read(folder: &Path) -> Result<Self, SessionError> {
+        let (facts, mut text) = (folder.join(FACTS), String::new());
+        let opened = plain_file(&facts).map(|file| file.take(FACTS_BYTES_MAX));
+        let read = opened.and_then(|mut file| file.read_to_string(&mut text));
+        read.map_err(|error| file(&facts, error))?;
+        serde_json::from_str(&text).map_err(|error| file(&facts, error))
+    }
 }
 
 /// Mounts and writes; the disk is mounted still.

@@ -3,7 +3,6 @@
 
 use std::{
     fs,
-    io::Read,
     path::{Path, PathBuf},
     sync::{
         OnceLock,
@@ -29,7 +28,7 @@ use crate::{
     model::{Cache, Crash, Device, Windows},
     oracle::{Command, Oracle},
     program,
-    recording::{Recording, file, foreign, record, subject},
+    recording::{FACTS, Recording, file, foreign, record, subject},
     report::{Cell, Cost},
 };
 
@@ -237,13 +236,7 @@ impl<'l> Bench<'l> {
         own_check: &[String],
         listener: &'l dyn Listener,
     ) -> Result<Self, SessionError> {
-        let facts = folder.join(FACTS);
-        let mut text = String::new();
-        let opened = recorder::plain_file(&facts).map(|file| file.take(FACTS_BYTES_MAX));
-        let read = opened.and_then(|mut file| file.read_to_string(&mut text));
-        read.map_err(|error| file(&facts, error))?;
-        let mut recording: Recording =
-            serde_json::from_str(&text).map_err(|error| file(&facts, error))?;
+        let mut recording = Recording::read(folder)?;
         recording.request.check = own_check.to_vec();
         let path = folder.join(LOG);
         let log = recorder::recording(&path, 0).map_err(SessionError::Refused)?;
@@ -439,8 +432,6 @@ impl<'l> Bench<'l> {
 }
 
 const LOG: &str = "disk.log";
-const FACTS: &str = "recording.json";
-const FACTS_BYTES_MAX: u64 = 256 << 20;
 
 fn has_damage(found: &Found) -> bool {
     found.losses.iter().any(|loss| matches!(loss, Loss::Damaged(_)))

@@ -20,6 +20,7 @@ use pickfs_crash::{
     ground::{Guests, Means},
     model::{Crash, Device},
     oracle::Subject,
+    recording::Recording,
     report::{Cell, blind, document, json, seen},
     session::{Bench, Listener, Request, Session, SessionError, Writer, perform_all},
     witness,
@@ -134,9 +135,10 @@ fn guests(args: &CrashArgs, requests: &[Request]) -> anyhow::Result<Option<Arc<G
     let cache = PackageCache::open_default()?.asking(fetch::ask());
     let engine = engine_of(engine, &cache)?;
     let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
+    let recorded = args.of.as_deref().map(Recording::read).transpose()?;
     let mut tools = Tools::default();
-    for row in requests.iter().filter_map(|request| find(&request.candidate.fs)) {
-        tools.want(&cache, row)?;
+    for request in requests.iter().chain(recorded.as_ref().map(|recorded| &recorded.request)) {
+        find(&request.candidate.fs).map_or(Ok(()), |row| tools.want(&cache, row))?;
     }
     Ok(Some(Arc::new(Guests { engine, kernel, tools })))
 }

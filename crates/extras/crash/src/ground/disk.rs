@@ -11,12 +11,14 @@ use std::{
     fs::{self, File},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
     sync::Arc,
     time::Duration,
 };
 
 use pickfs_candidate::{
-    Availability, TargetError, Unavailable, availability,
+    Availability, TargetError, Unavailable,
+    availability::{availability, find_program},
     carry_out::{Calls, NoCalls, carry_out_all},
     fs::{FileSystem, Ground, Place, find, words},
 };
@@ -53,21 +55,20 @@ impl Means {
         let here = || rustix::system::uname().release().to_string_lossy().into_owned();
         self.guests.as_ref().map_or_else(here, |guests| guests.to_string())
     }
+
+    fn program(&self, name: &str) -> Option<Vec<OsString>> {
+        find_program(name).map(|path| vec![path.into()]).or_else(|| self.brought(name))
+    }
 }
 
-/// Formatters of guests that this machine has not installed.
+/// What makes and checks candidates of guests and is not installed here.
 impl Calls for &Means {
     fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
         NoCalls.call(name, args)
     }
 
     fn brought(&self, program: &str) -> Option<Vec<OsString>> {
-        self.guests
-            .as_ref()?
-            .tools
-            .words()
-            .find(|(name, _)| name == program)
-            .map(|(_, words)| words)
+        self.guests.as_ref()?.tools.beside(program)
     }
 }
 
@@ -79,6 +80,7 @@ pub struct Disk {
     // Dropped in this order.
     pub(super) recorder: Recorder,
     _folders: Folders,
+    means: Means,
     pub(super) row: &'static FileSystem,
     pub(super) spec: CandidateSpec,
     pub(super) place: Place,
@@ -184,7 +186,9 @@ impl Disk {
         };
         let watchdog = Watchdog::over(recorder.breaker());
         let (spec, device, _lock, _folders) = (spec.clone(), Some(device), None, folders);
-        let disk = Self { mounting, device, recorder, _folders, row, spec, place, watchdog, _lock };
+        let means = means.clone();
+        let disk =
+            Self { mounting, device, recorder, _folders, means, row, spec, place, watchdog, _lock };
         if !is_direct {
             let why = "the loop device keeps pages of its own, which would hide the states";
             return Err(not_here(row.name, why));
@@ -225,6 +229,20 @@ impl Disk {
         self.mounting.mount()
     }
 
+    /// Runs a command of the candidate's row on the disk, which is not mounted; nothing where no such program is here.
+    pub(super) fn run(&self, command: &str) -> Result<Option<Output>, GroundError> {
+        let device = self.device().to_string_lossy();
+        let mut words = command.split_whitespace().map(|word| word.replace("SOURCE", &device));
+        let Some(program) = words.next().and_then(|name| self.means.program(&name)) else {
+            return Ok(None);
+        };
+        let mut command = Command::new(&program[0]);
+        command.args(&program[1..]).args(words).env("LC_ALL", "C").stdin(Stdio::null());
+        let output = command.output().map_err(GroundError::Start)?;
+        self.mounting.forget_pages()?;
+        Ok(Some(output))
+    }
+
     /// In order, and with a report.
     pub fn end(mut self) -> Result<(), GroundError> {
         self.watch();
@@ -258,6 +276,11 @@ fn checked(
     }
     let row = find(&spec.fs).filter(|row| row.ground == Ground::BlockDevice);
     let row = row.ok_or_else(|| not_here(&spec.fs, "it lives on no disk"))?;
+    if let Some(name) = row.replayer.split(' ').next().filter(|name| !name.is_empty()) {
+        let lacks =
+            || not_here(row.name, format!("{name}, which replays its journal, is not here"));
+        means.program(name).ok_or_else(lacks)?;
+    }
     if image_bytes < row.minimum_bytes {
         return Err(Unavailable::too_small(row, image_bytes).into());
     }

@@ -1,9 +1,5 @@
 //! Serves a state, mounts it for reading and writing, lets a check look at it, and drops what came of it.
 
-use std::process::{Command, Stdio};
-
-use pickfs_candidate::availability::find_program;
-
 use super::{disk::Disk, error::GroundError, guests::Away, recorder::Order};
 use crate::{
     check::{Check, Found, Loss},
@@ -59,6 +55,8 @@ impl Prober {
         // What is dirty in the page cache of the device is written out here, and would else go into this state.
         disk.mounting.forget_pages()?;
         disk.recorder.order(&Order::Serve(state.clone()))?;
+        // As a boot does; the mount tells whether it was enough.
+        disk.run(disk.row.replayer)?;
         let Some(away) = away else { return disk.mounting.look(check, state.crash) };
         let found = away.look()?.judged(check.due(state.crash));
         // Its checker runs here.
@@ -85,19 +83,12 @@ impl Prober {
 /// What the file system's own checker says of the unmounted state, where it finds anything; it writes nothing. The outer
 /// `None` where it has none here.
 fn checker(disk: &Disk) -> Result<Option<Option<String>>, GroundError> {
-    let device = disk.device().to_string_lossy();
-    let words: Vec<String> =
-        disk.row.checker.split_whitespace().map(|word| word.replace("SOURCE", &device)).collect();
-    let Some((name, words)) = words.split_first() else { return Ok(None) };
-    let Some(program) = find_program(name) else { return Ok(None) };
-    let mut command = Command::new(program);
-    command.args(words).env("LC_ALL", "C").stdin(Stdio::null());
-    let output = command.output().map_err(GroundError::Start)?;
+    let Some(output) = disk.run(disk.row.checker)? else { return Ok(None) };
     if output.status.success() {
         return Ok(Some(None));
     }
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(8).collect();
-    Ok(Some(Some(format!("{name} ended with {}: {}", output.status, lines.join("; ")))))
+    Ok(Some(Some(format!("its checker ended with {}: {}", output.status, lines.join("; ")))))
 }
