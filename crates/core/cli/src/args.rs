@@ -209,6 +209,16 @@ pub struct RunArgs {
         "allow_drop_caches", "allow_system_tuning", "allow_realtime",
     ])]
     pub again: Option<PathBuf>,
+    /// On many hosts at once, each for itself, by ssh to those of this file (one a line), or `slurm`: by srun to those of
+    /// the job; then whether the choice holds across them
+    #[arg(long, value_name = "FILE|slurm", conflicts_with_all = ["resume", "again"])]
+    pub hosts: Option<PathBuf>,
+    /// With --hosts, where this program is on each host
+    #[arg(long, value_name = "PATH", requires = "hosts", default_value = "pickfs")]
+    pub hosts_program: String,
+    /// What --hosts starts there: the plan comes on standard input, and the run goes to standard output
+    #[arg(long, hide = true, conflicts_with_all = ["plan", "fio", "resume", "again", "hosts", "json"])]
+    pub as_host: bool,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
     pub out: PathBuf,
@@ -378,7 +388,7 @@ pub struct ReportArgs {
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
     /// Runs, each its file or its folder, the one that is divided by first; a folder of runs stands for all of them,
-    /// oldest first
+    /// oldest first. Of one plan on several hosts: does the choice hold across them
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
     /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu, linux-2011-eighteen), a

@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod document;
 pub mod exports;
 pub mod factors;
+mod fleet;
 pub mod first;
 pub mod hlog;
 pub mod html;

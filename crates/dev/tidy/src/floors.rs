@@ -24,6 +24,7 @@ const ORDER: &[&str] = &[
     "guest",
     "features",
     "crash",
+    "fleet",
     "serve",
     "cli",
 ];

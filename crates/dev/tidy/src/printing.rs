@@ -7,6 +7,7 @@ const PRODUCT: &[&str] = &[
     "crates/core/cli/src/",
     "crates/extras/crash/src/",
     "crates/extras/features/src/",
+    "crates/extras/fleet/src/",
     "crates/extras/guest/src/",
     "crates/core/lab/src/",
     "crates/core/mkfs/src/",

@@ -4,7 +4,7 @@ use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -14,14 +14,18 @@ use anyhow::{Context, anyhow, bail};
 use pickfs_candidate::{
     Availability, availability,
     fs::{Ground, find, names},
+    identity::boot_id,
 };
 use pickfs_crash::{
-    ground::Means,
+    ground::{Guests, Means},
     model::{Crash, Device},
     oracle::Subject,
+    recording::Recording,
     report::{Cell, blind, document, json, seen},
     session::{Bench, Listener, Request, Session, SessionError, Writer, perform_all},
+    witness,
 };
+use pickfs_guest::{PackageCache, trials::kernels::Tools};
 use pickfs_lab::{
     interrupt::Interrupt,
     launch::{new_folder, worker_program},
@@ -33,8 +37,12 @@ use pickfs_record::{
 use pickfs_report::document::{html::html, markdown::markdown};
 use pickfs_sys::{block::BlockDevice, mount::mount_of};
 
+use super::{fetch, guests::engine_of};
 use crate::{
-    commands::{crash::CrashArgs, run::give_to_caller},
+    commands::{
+        crash::{CrashArgs, RealDisk},
+        run::give_to_caller,
+    },
     exit::Exit,
     overrides::named_plan,
     private, terminal,
@@ -66,6 +74,9 @@ const AT_ONCE: usize = 8;
 const REDRAW_EACH: Duration = Duration::from_millis(200);
 
 pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
+    if let Some(real_disk) = &args.real_disk {
+        return of_real_disk(real_disk);
+    }
     let requests = if args.of.is_some() { Vec::new() } else { requests(args)? };
     let is_others = !args.command.is_empty() || args.of.is_some() || args.log.is_some();
     if args.check.is_some() && !is_others {
@@ -82,11 +93,54 @@ pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
     private::enter(None, || "; what was mounted is gone, a folder of the session may stay".into())?;
     let line = Line::new(requests.len())?;
     let folder = OwnFolder(new_folder(&args.out, "crash")?.canonicalize()?);
-    let means = Means { program: worker_program(), folder: folder.0.join("work") };
+    let (program, guests) = (worker_program(), guests(args, &requests)?);
+    let means = Means { program, folder: folder.0.join("work"), guests };
     match &args.of {
         Some(recording) => looked_again(args, &means, recording, &line),
         None => explored(args, &means, &requests, &folder.0, &line),
     }
+}
+
+fn of_real_disk(what: &RealDisk) -> anyhow::Result<Exit> {
+    match what {
+        RealDisk::Witnessed { dir, writer, records } => {
+            witness::write(dir, writer, *records, &mut terminal::say)?;
+            terminal::tell("all records were written before the power went; ask for more");
+        }
+        RealDisk::Witness { file } => {
+            let began = &mut || {
+                let path = file.display();
+                terminal::tell(&format!(
+                    "the first record is due: cut that machine's power now or later, end this, boot it, copy {path} there, \
+                     and ask `pickfs crash judge DIR {path}`"
+                ));
+            };
+            let records = witness::witness(std::io::stdin(), file, began)?;
+            terminal::tell(&format!("{records} records were heard of"));
+        }
+        RealDisk::Judge { dir, file } => {
+            let judged = witness::judge(dir, file, &boot_id())?;
+            terminal::show(&judged.document());
+            if judged.found.is_fault() {
+                return Ok(Exit::TrialsFailed);
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// With all that makes these candidates.
+fn guests(args: &CrashArgs, requests: &[Request]) -> anyhow::Result<Option<Arc<Guests>>> {
+    let Some(engine) = &args.engine else { return Ok(None) };
+    let cache = PackageCache::open_default()?.asking(fetch::ask());
+    let engine = engine_of(engine, &cache)?;
+    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
+    let recorded = args.of.as_deref().map(Recording::read).transpose()?;
+    let mut tools = Tools::default();
+    for request in requests.iter().chain(recorded.as_ref().map(|recorded| &recorded.request)) {
+        find(&request.candidate.fs).map_or(Ok(()), |row| tools.want(&cache, row))?;
+    }
+    Ok(Some(Arc::new(Guests { engine, kernel, tools })))
 }
 
 fn explored(
@@ -133,8 +187,13 @@ fn explored(
     if blind(&cells).is_some() {
         return Ok(ended(Exit::Failed));
     }
-    let is_broken = |cell: &Cell| cell.is_promised() && !cell.kept_all();
-    let is_broken = has_failed || cells.iter().any(is_broken);
+    let is_broken = cells.iter().any(|cell| cell.is_promised() && !cell.kept_all());
+    if is_broken && args.engine.is_none() && args.command.is_empty() && args.log.is_none() {
+        terminal::tell(
+            "whether another kernel says the same: the command that is told, with --engine qemu",
+        );
+    }
+    let is_broken = has_failed || is_broken;
     Ok(ended(if is_broken { Exit::TrialsFailed } else { Exit::Done }))
 }
 
@@ -225,7 +284,9 @@ fn candidates(args: &CrashArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     if words.is_empty() && args.plan.is_empty() {
         for name in names().into_iter().take(CANDIDATES) {
             match availability(name) {
-                Availability::Missing(missing) => terminal::tell(&missing.to_string()),
+                Availability::Missing(missing) if args.engine.is_none() => {
+                    terminal::tell(&missing.to_string());
+                }
                 _ => words.push(name),
             }
         }

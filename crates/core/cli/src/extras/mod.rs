@@ -6,6 +6,8 @@ mod crash;
 mod features;
 #[cfg(feature = "guest")]
 mod fetch;
+#[cfg(feature = "fleet")]
+mod fleet;
 #[cfg(feature = "guest")]
 mod guests;
 #[cfg(feature = "explain")]
@@ -18,7 +20,7 @@ use std::process::ExitCode;
 use pickfs_record::{Cell, Plan};
 
 use crate::{
-    args::{DoctorArgs, FeaturesArgs, ServeArgs},
+    args::{DoctorArgs, FeaturesArgs, RunArgs, ServeArgs},
     commands::{crash::CrashArgs, explain::ExplainArgs},
     exit::Exit,
 };
@@ -30,7 +32,7 @@ pub fn arrange() -> Option<ExitCode> {
     #[cfg(feature = "explain")]
     explain::add();
     #[cfg(feature = "crash")]
-    if let Some(ended) = pickfs_crash::ground::recorder::run() {
+    if let Some(ended) = pickfs_crash::run() {
         return Some(ended);
     }
     #[cfg(feature = "features")]
@@ -66,6 +68,8 @@ fn lacking<A>(feature: &str, _args: A) -> anyhow::Result<Exit> {
 verbs! {
     "crash" crash(args: &CrashArgs) = crash::crash;
     "features" features(args: &FeaturesArgs) = features::features;
+    "fleet" as_host(args: &RunArgs) = fleet::as_host;
+    "fleet" on_hosts(args: &RunArgs) = fleet::on_hosts;
     "serve" serve(args: &ServeArgs) = serve::serve;
     "guest" guests(args: &DoctorArgs) = guests::guests;
     "explain" explain_command(args: &ExplainArgs) = program::of_command;
