@@ -19,7 +19,7 @@ pub enum Holes {
     #[default]
     Refuse,
     /// Cut the journal there, unless a later record proves that what is missing had been synced. Right
-    /// after a power cut, with fewer syncs than records; whole but unacknowledged records are given up.
+    /// after a power cut; whole but unacknowledged records are given up.
     CutUnsynced,
 }
 

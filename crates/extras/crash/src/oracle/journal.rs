@@ -32,10 +32,10 @@ impl Writes for Journal {
     }
 }
 
-/// Where each record is synced no crash leaves a hole, so that none is to be cut.
-pub(crate) fn look(dir: &Path, sync: Sync, mut found: Found) -> Found {
-    let holes = if sync.outlives_power_loss() { Holes::Refuse } else { Holes::CutUnsynced };
-    match recover_with(dir, holes) {
+/// As after a power cut: the header of a file that was filled before and the first record in it wait for one sync, so that
+/// a disk may keep the record alone. What had been synced is refused all the same where it is missing.
+pub(crate) fn look(dir: &Path, mut found: Found) -> Found {
+    match recover_with(dir, Holes::CutUnsynced) {
         Err(error) => found.losses.push(Loss::Refused(error.to_string())),
         Ok(recovery) => found.is_torn = recovery.torn_tail.is_some(),
     }
