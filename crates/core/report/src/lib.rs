@@ -16,6 +16,7 @@ pub mod exports;
 pub mod factors;
 pub mod first;
 pub mod hlog;
+mod hosts;
 pub mod html;
 pub mod markdown;
 pub mod notes;
