@@ -228,10 +228,7 @@ mod tests {
         let texts: Vec<String> = notices(&run).into_iter().map(|notice| notice.text).collect();
         assert_eq!(
             texts,
-            [
-                "h2 began 90.0 ms after the first host",
-                "the clock of h1 is known to 1.50 ms only"
-            ]
+            ["h2 began 90.0 ms after the first host", "the clock of h1 is known to 1.50 ms only"]
         );
     }
 

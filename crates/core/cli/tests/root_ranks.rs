@@ -14,8 +14,7 @@ use pickfs_testkit::{Program, may_run, only_if, until};
 const OPEN_MPI: &str = "mpirun.openmpi --host h1:1,h2:1,h3:1 --mca btl_tcp_if_include 10.213.99.0/24 \
                         --mca oob_tcp_if_include 10.213.99.0/24";
 const MPICH: &str = "mpiexec.mpich -hosts h1:1,h2:1,h3:1";
-const SHORT: &str = "run quick --measure 1s --warmup 100ms --raw-probe 50ms --set sync=fdatasync --set rate=200/s \
-                     --set file_size=256KiB --json --dir /run/bed/one";
+const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/short.toml");
 
 fn has_hosts() -> bool {
     may_run(&["ip", "unshare", "nsenter", "sshd", "ssh", "mpirun.openmpi", "mpiexec.mpich"])
@@ -54,16 +53,16 @@ impl Bed {
         command
     }
 
-    fn pickfs(&self, words: &str, more: &[&str]) -> Command {
-        let words: Vec<&str> = [PICKFS].into_iter().chain(words.split_whitespace()).collect();
-        self.command(&[&words[..], more].concat())
+    fn pickfs(&self, words: &[&str]) -> Command {
+        self.command(&[&[PICKFS], words].concat())
     }
 
     fn run(&self, launcher: &str, name: &str, more: &str) -> Command {
         let out = self.out.path().join(name);
         let more = more.split_whitespace();
         let more = more.chain(["--out", out.to_str().unwrap(), "--ranks", launcher]);
-        self.pickfs(SHORT, &more.collect::<Vec<_>>())
+        let plan = ["run", PLAN, "--yes", "--json", "--dir", "/run/bed/one"];
+        self.pickfs(&[&plan[..], &more.collect::<Vec<_>>()].concat())
     }
 
     fn kept(&self, name: &str) -> RunRecord {
@@ -78,11 +77,15 @@ impl Bed {
         });
     }
 
-    fn assert_nothing_runs(&self) {
+    fn wait_until_nothing_runs(&self) {
         until("the end of all that a run started", || {
             let left = self.command(&["/run/bed/left"]).output().unwrap();
             left.stdout.is_empty().then_some(())
         });
+    }
+
+    fn assert_nothing_runs(&self) {
+        self.wait_until_nothing_runs();
         let folder = self.command(&["ls", "-A", "/run/bed/one"]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&folder.stdout), "", "nothing of ours stays");
     }
@@ -103,8 +106,16 @@ fn ranks_of_both_mpis_measure_together_and_another_host_finds_every_record() {
         assert_eq!(hosts, [("h1", 1), ("h2", 1), ("h3", 1)]);
         let counts = ["records_verified", "records_read_elsewhere"].map(|key| trial.counts[key]);
         assert!(counts[0] >= 3.0 * 200.0 && counts[0] == counts[1], "{counts:?}");
-        assert!(trial.environment.get("ranks.mpi").unwrap().contains(mpi), "{:?}", trial.environment);
-        assert!(trial.hosts.iter().all(|host| host.mount.starts_with("tmpfs ")), "{:?}", trial.hosts);
+        assert!(
+            trial.environment.get("ranks.mpi").unwrap().contains(mpi),
+            "{:?}",
+            trial.environment
+        );
+        assert!(
+            trial.hosts.iter().all(|host| host.mount.starts_with("tmpfs ")),
+            "{:?}",
+            trial.hosts
+        );
         // One kernel, one clock: the truth is known.
         let holds = |host: &&pickfs_record::record::HostShare| {
             host.offset_ns_min <= 0 && host.offset_ns_max >= 0
@@ -113,6 +124,16 @@ fn ranks_of_both_mpis_measure_together_and_another_host_finds_every_record() {
         let appends = trial.op("append").unwrap().service.count;
         assert!((600..=603).contains(&appends), "{appends}");
     }
+    let out = bed.out.path().join("phases");
+    let words = "run files --blocks 1 --raw-probe 50ms --set scale=tiny --set size=0 --set files=200 --set saves=20 --json \
+                 --dir /run/bed/one --ranks-patience 10s --ranks";
+    let words: Vec<&str> = words.split_whitespace().chain([OPEN_MPI, "--out"]).collect();
+    let said =
+        Said::from(bed.pickfs(&[&words[..], &[out.to_str().unwrap()]].concat()).output().unwrap());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let run = bed.kept("phases");
+    let created = run.trials[0].phase("seq create").unwrap();
+    assert_eq!((created.lanes, created.work), (3, 600.0), "{created:?}");
     bed.assert_nothing_runs();
 }
 
@@ -122,11 +143,12 @@ fn the_doctor_says_who_is_there_and_names_a_host_with_another_folder() {
     let bed = Bed::new();
     let doctor = |dir: &str| {
         let words = ["doctor", "--ranks", OPEN_MPI, "--dir", dir, "--ranks-patience", "10s"];
-        Said::from(bed.pickfs("", &words).output().unwrap())
+        Said::from(bed.pickfs(&words).output().unwrap())
     };
     let said = doctor("/run/bed/one");
     assert_eq!(said.code, Some(0), "{said:?}");
-    for part in ["3 on 3 hosts by mpirun.openmpi (Open MPI", "\n  h2 ", "ms at most", "is one for all"]
+    for part in
+        ["3 on 3 hosts by mpirun.openmpi (Open MPI", "\n  h2 ", "ms at most", "is one for all"]
     {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
@@ -168,9 +190,6 @@ fn a_launcher_or_a_lab_that_is_killed_leaves_no_rank() {
         program.until("\"phase\":\"measure\"");
         bed.signal(victim, "lab", "KILL");
         program.end();
-        until("the end of all that a run started", || {
-            let left = bed.command(&["/run/bed/left"]).output().unwrap();
-            left.stdout.is_empty().then_some(())
-        });
+        bed.wait_until_nothing_runs();
     }
 }

@@ -14,13 +14,15 @@ use crate::{
 };
 
 pub trait Ranks: Sync {
-    /// Starts all ranks of one trial. They are of this build, and the folder is one for all of them and for us.
+    /// Starts all ranks of one trial. They are of this build, and the folder is one for all of them and for us. Before they
+    /// measure, each host settles for so long at most.
     ///
     /// # Errors
     /// Each names the host.
     fn gather(
         &self,
         asked: &RanksSpec,
+        settle_s: f64,
         folder: &Path,
         interrupt: &Interrupt,
     ) -> Result<Box<dyn Gathered>, String>;
@@ -63,9 +65,9 @@ pub fn is_there() -> bool {
     RANKS.get().is_some()
 }
 
-/// What each rank has for itself, or all share as the workload says. Those of the engines are processes around one
-/// memory.
-const WORKLOADS: [&str; 5] = ["null", "journal", "files", "column", "command"];
+/// Those whose lanes each have files of their own, and times that can be merged. Those of the engines are processes
+/// around one memory.
+const WORKLOADS: [&str; 4] = ["null", "journal", "files", "column"];
 
 /// Why a plan cannot be run over ranks.
 pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
@@ -111,7 +113,8 @@ pub(crate) fn gather(
     stuck: &mut Option<String>,
 ) -> Result<Option<Box<dyn Gathered>>, TrialError> {
     let Some((asked, ranks)) = plan.ranks.as_ref().zip(RANKS.get()) else { return Ok(None) };
-    ranks.gather(asked, folder, interrupt).map(Some).map_err(|why| {
+    let gathered = ranks.gather(asked, plan.timing.settle_s, folder, interrupt);
+    gathered.map(Some).map_err(|why| {
         *stuck = Some(why.clone()).filter(|_| !interrupt.is_raised());
         TrialError::Failed(why)
     })
@@ -242,6 +245,7 @@ mod tests {
             fn gather(
                 &self,
                 _: &RanksSpec,
+                _: f64,
                 _: &Path,
                 _: &Interrupt,
             ) -> Result<Box<dyn Gathered>, String> {
@@ -258,8 +262,7 @@ mod tests {
         let launcher = vec!["mpirun".into()];
         plan.ranks = Some(RanksSpec { launcher, patience_s: 60.0 });
         assert!(check(&plan, &expansion).expect_err("an image").contains("name it with --dir"));
-        plan.backing =
-            BackingSpec::Directory { path: "/tmp".into(), places: Default::default() };
+        plan.backing = BackingSpec::Directory { path: "/tmp".into(), places: Default::default() };
         assert_eq!(check(&plan, &expansion), Ok(()));
         plan.explain_above_ns = Some(1);
         assert!(check(&plan, &expansion).expect_err("causes").contains("leave --explain out"));

@@ -9,7 +9,7 @@ use pickfs_record::{
 /// Of all its trials: the latest start, the loosest clock.
 pub(crate) fn line(run: &RunRecord) -> Option<String> {
     let trials = || run.trials.iter().filter(|trial| !trial.hosts.is_empty());
-    let last = trials().last()?;
+    let last = trials().next_back()?;
     let worst = |of: fn(&HostShare) -> u64| {
         duration_text(trials().flat_map(|t| &t.hosts).map(of).max().unwrap_or(0) as f64)
     };

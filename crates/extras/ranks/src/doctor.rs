@@ -13,7 +13,12 @@ use pickfs_record::{
     visible::visible,
 };
 
-use crate::{clock::Bounds, error::RanksError, gathered::begin, same_folder::drawn_token};
+use crate::{
+    clock::Bounds,
+    error::RanksError,
+    gathered::{Ask, gather},
+    same_folder::drawn_token,
+};
 
 /// Some twenty milliseconds each.
 const STARTS: u32 = 20;
@@ -23,13 +28,14 @@ const STARTS: u32 = 20;
 /// # Errors
 /// Whoever cannot measure with the others is named.
 pub fn look(
-    asked: &RanksSpec,
+    ranks: &RanksSpec,
     folder: Option<&Path>,
     interrupt: &Interrupt,
 ) -> Result<String, RanksError> {
     let own = folder.map(OwnFolder::make).transpose()?;
-    let path = own.as_ref().map(|own| own.0.as_path());
-    let gathered = begin(asked, path, Some(STARTS), interrupt)?;
+    let place = own.as_ref().map(|own| own.0.as_path());
+    let ask = Ask { ranks, folder: place, starts: Some(STARTS), settle_s: 0.0 };
+    let gathered = gather(ask, interrupt)?;
     let mut skews_ns = gathered.skews_ns(interrupt)?;
     skews_ns.sort_unstable();
     let hosts = gathered.by_host();

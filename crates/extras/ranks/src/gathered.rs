@@ -40,18 +40,15 @@ pub(crate) struct Gathered {
     patience: Duration,
 }
 
-pub(crate) fn gather(
-    asked: &RanksSpec,
-    folder: &Path,
-    interrupt: &Interrupt,
-) -> Result<Gathered, RanksError> {
-    begin(asked, Some(folder), None, interrupt)
+pub(crate) struct Ask<'a> {
+    pub(crate) ranks: &'a RanksSpec,
+    pub(crate) folder: Option<&'a Path>,
+    pub(crate) starts: Option<u32>,
+    pub(crate) settle_s: f64,
 }
 
-pub(crate) fn begin(
-    asked: &RanksSpec,
-    folder: Option<&Path>,
-    starts: Option<u32>,
+pub(crate) fn gather(
+    Ask { ranks: asked, folder, starts, settle_s }: Ask<'_>,
     interrupt: &Interrupt,
 ) -> Result<Gathered, RanksError> {
     let folder = folder.map(|path| {
@@ -63,7 +60,7 @@ pub(crate) fn begin(
     let (launched, events) = Launched::start(&asked.launcher)?;
     let path = folder.as_ref().map(|folder| folder.path.clone());
     let patience_s = asked.patience_s;
-    launched.tell(&ToRanks::Order(Order { patience_s, folder, starts }));
+    launched.tell(&ToRanks::Order(Order { patience_s, settle_s, folder, starts }));
     let patience = Duration::from_secs_f64(patience_s.clamp(1.0, 86_400.0));
     let limit = (LAUNCH + 2 * patience, "say who is there");
     let (mpi, ranks) = launched.expect(&events, limit, interrupt, |event| match event {
@@ -302,7 +299,8 @@ mod tests {
             check(&ranks, Some(path)).map_err(|error| error.to_string())
         };
         assert_eq!(refused(|_| ()), Ok(()));
-        let changes: [(fn(&mut RankFacts), &str); 3] = [
+        type Change = fn(&mut RankFacts);
+        let changes: [(Change, &str); 3] = [
             (|rank| rank.build = "old".into(), "h2 runs build old"),
             (|rank| rank.folder.problem = "not there".into(), "h2 is not the folder of the others"),
             (|rank| rank.folder.source = "other:/x".into(), "of other:/x, and this host as"),

@@ -191,23 +191,21 @@ impl Ears {
                     *lock(&self.clocks_ns) = bounds_ns;
                 }
                 Line::Message(event) => {
+                    // Each lane ends with the reason of all.
                     if let FromRanks::Failed { reason } = &event {
-                        self.fail_all(reason);
+                        let failed = WorkerMessage::Failed { reason: reason.clone() };
+                        self.tell_all(serde_json::to_string(&failed).ok().as_deref());
                     }
                     let _ = events.send(event);
                 }
             }
         }
-        let count = lock(&self.lanes).as_ref().map_or(0, |(count, _)| *count);
-        (0..count).for_each(|lane| self.tell_lane(lane, None));
+        self.tell_all(None);
     }
 
-    /// Each lane ends with the reason of all.
-    fn fail_all(&self, reason: &str) {
-        let failed = WorkerMessage::Failed { reason: reason.into() };
-        let line = serde_json::to_string(&failed).unwrap_or_default();
+    fn tell_all(&self, line: Option<&str>) {
         let count = lock(&self.lanes).as_ref().map_or(0, |(count, _)| *count);
-        (0..count).for_each(|lane| self.tell_lane(lane, Some(line.clone())));
+        (0..count).for_each(|lane| self.tell_lane(lane, line.map(str::to_owned)));
     }
 
     fn tell_lane(&self, lane: usize, line: Option<String>) {
@@ -267,17 +265,19 @@ mod tests {
         let (launched, events, _kept) = launched(
             "read order\necho 'pickfs-rank {\"event\":\"said\",\"lane\":1,\"line\":\"ready\"}'\n\
              echo 'pickfs-rank {\"event\":\"said\",\"lane\":7,\"line\":\"unknown\"}'\n\
-             echo 'pickfs-rank {\"event\":\"ended\"}'; read more",
+             echo 'pickfs-rank {\"event\":\"failed\",\"reason\":\"h2 is gone\"}'; read more",
         );
         let (inbox, said) = channel();
         launched.hear_lanes(2, inbox);
         launched.tell(&ToRanks::Go);
-        launched.expect(&events, LIMIT, &Interrupt::default(), is_ended).unwrap();
-        let heard = said.recv_timeout(LIMIT.0).unwrap();
-        assert_eq!((heard.lane, heard.line.as_deref()), (1, Some("ready")));
+        let failed = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
+        assert_eq!(failed.unwrap_err().to_string(), "h2 is gone");
         launched.end();
-        let ends: Vec<_> = said.iter().take(2).map(|heard| (heard.lane, heard.line)).collect();
-        assert_eq!(ends, [(0, None), (1, None)]);
+        let heard: Vec<_> = said.iter().take(5).map(|heard| (heard.lane, heard.line)).collect();
+        assert_eq!(heard[0], (1, Some("ready".into())));
+        let failed = r#"{"event":"failed","reason":"h2 is gone"}"#.to_owned();
+        assert_eq!(heard[1..3], [(0, Some(failed.clone())), (1, Some(failed))], "all fail by it");
+        assert_eq!(heard[3..], [(0, None), (1, None)]);
     }
 
     #[test]
@@ -287,20 +287,6 @@ mod tests {
         let end = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
         let text = end.unwrap_err().to_string();
         assert_eq!(text, "mpirun ended (signal 9); it said: no such host h9");
-    }
-
-    #[test]
-    fn what_all_ranks_fail_by_every_lane_says() {
-        let (launched, events, _kept) = launched(
-            "read order; echo 'pickfs-rank {\"event\":\"failed\",\"reason\":\"h2 is gone\"}'; read x",
-        );
-        let (inbox, said) = channel();
-        launched.hear_lanes(2, inbox);
-        launched.tell(&ToRanks::Go);
-        let failed = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
-        assert_eq!(failed.unwrap_err().to_string(), "h2 is gone");
-        let lines: Vec<_> = said.iter().take(2).filter_map(|heard| heard.line).collect();
-        assert!(lines.iter().all(|line| line.contains("h2 is gone")), "{lines:?}");
     }
 
     #[test]

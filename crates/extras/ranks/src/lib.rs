@@ -10,6 +10,8 @@
 //! No port is opened here, and nothing is left running: every wait has a deadline, and a rank whose launcher
 //! or lab is gone goes too.
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod clock;
 pub mod doctor;
 mod error;
@@ -43,11 +45,13 @@ pub struct ByMpi;
 impl Ranks for ByMpi {
     fn gather(
         &self,
-        asked: &RanksSpec,
+        ranks: &RanksSpec,
+        settle_s: f64,
         folder: &Path,
         interrupt: &Interrupt,
     ) -> Result<Box<dyn Gathered>, String> {
-        match gathered::gather(asked, folder, interrupt) {
+        let ask = gathered::Ask { ranks, folder: Some(folder), starts: None, settle_s };
+        match gathered::gather(ask, interrupt) {
             Ok(gathered) => Ok(Box::new(gathered)),
             Err(error) => Err(error.to_string()),
         }

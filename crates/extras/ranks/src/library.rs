@@ -100,6 +100,14 @@ impl Opened {
         })
     }
 
+    /// # Safety
+    /// `F` is the type of the function of this name.
+    unsafe fn function<F: Copy>(&self, name: &'static CStr) -> Result<F, RanksError> {
+        let found = self.must(name)?;
+        // SAFETY: a function has a pointer as large as this one; its type is the caller's word.
+        Ok(unsafe { std::mem::transmute_copy(&found) })
+    }
+
     /// World, byte, no status.
     fn constants(&self) -> Result<[Handle; 3], RanksError> {
         Ok(match self.symbol(c"ompi_mpi_comm_world") {
@@ -119,35 +127,25 @@ impl Library {
     pub(crate) fn join() -> Result<Library, RanksError> {
         let opened = Opened::find()?;
         let [world, byte, no_status] = opened.constants()?;
+        type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+        type Number = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
+        type Init = unsafe extern "C" fn(*mut c_int, *mut c_void) -> c_int;
         // SAFETY: these are the types of the functions of these names in every `mpi.h`; see above for handles.
         let (functions, init, version, rank, size) = unsafe {
-            use std::mem::transmute;
-            type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
-            type Number = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
-            type Init = unsafe extern "C" fn(*mut c_int, *mut c_void) -> c_int;
             let functions = Functions {
-                send: transmute::<*mut c_void, Start>(opened.must(c"MPI_Isend")?),
-                receive: transmute::<*mut c_void, Start>(opened.must(c"MPI_Irecv")?),
-                test: transmute::<
-                    *mut c_void,
-                    unsafe extern "C" fn(*mut Handle, *mut c_int, Handle) -> c_int,
-                >(opened.must(c"MPI_Test")?),
-                abort: transmute::<*mut c_void, unsafe extern "C" fn(Handle, c_int) -> c_int>(
-                    opened.must(c"MPI_Abort")?,
-                ),
-                finish: transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(
-                    opened.must(c"MPI_Finalize")?,
-                ),
+                send: opened.function(c"MPI_Isend")?,
+                receive: opened.function(c"MPI_Irecv")?,
+                test: opened.function(c"MPI_Test")?,
+                abort: opened.function(c"MPI_Abort")?,
+                finish: opened.function(c"MPI_Finalize")?,
             };
-            (
-                functions,
-                transmute::<*mut c_void, Init>(opened.must(c"MPI_Init")?),
-                transmute::<*mut c_void, Version>(opened.must(c"MPI_Get_library_version")?),
-                transmute::<*mut c_void, Number>(opened.must(c"MPI_Comm_rank")?),
-                transmute::<*mut c_void, Number>(opened.must(c"MPI_Comm_size")?),
-            )
+            let init: Init = opened.function(c"MPI_Init")?;
+            let version: Version = opened.function(c"MPI_Get_library_version")?;
+            let (rank, size): (Number, Number) =
+                (opened.function(c"MPI_Comm_rank")?, opened.function(c"MPI_Comm_size")?);
+            (functions, init, version, rank, size)
         };
-        let number = |call, of: unsafe extern "C" fn(Handle, *mut c_int) -> c_int| {
+        let number = |call, of: Number| {
             let mut number = 0;
             // SAFETY: the world's handle, and a number of ours to write.
             checked(call, unsafe { of(world, &mut number) }).map(|()| number as usize)

@@ -28,6 +28,8 @@ pub(crate) enum ToRanks {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) patience_s: f64,
+    /// Before a trial, on each host.
+    pub(crate) settle_s: f64,
     pub(crate) folder: Option<SharedFolder>,
     /// So many times all begin together, and nothing else is done; none where a trial follows.
     pub(crate) starts: Option<u32>,

@@ -18,7 +18,8 @@ pub fn spec(words: &str, patience: Option<&str>) -> anyhow::Result<RanksSpec> {
 pub fn doctor(words: &str, args: &DoctorArgs) -> anyhow::Result<Exit> {
     let asked = spec(words, args.ranks_patience.as_deref())?;
     let named = args.dir.as_deref().map(|dir| {
-        dir.canonicalize().with_context(|| format!("--dir {}: name a folder that exists", dir.display()))
+        dir.canonicalize()
+            .with_context(|| format!("--dir {}: name a folder that exists", dir.display()))
     });
     let interrupt = Interrupt::on_signals()?;
     match look(&asked, named.transpose()?.as_deref(), &interrupt) {

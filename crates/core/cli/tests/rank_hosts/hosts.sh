@@ -26,7 +26,15 @@ for process in /proc/[0-9]*; do
     [ "$(nsenter -t ${process#/proc/} -u hostname)" = "$2" ] && kill -$3 ${process#/proc/} && echo $3
 done
 S
-printf '%s\n' '#!/bin/sh' 'cat /proc/[0-9]*/comm | grep -E "^(pickfs|mpi|orted|hydra|prted)" | sort' >left
+# What has ended and waits for its parent runs no more.
+cat >left <<'S'
+#!/bin/sh
+for process in /proc/[0-9]*; do
+    grep -q '^State:.Z' $process/status 2>/dev/null && continue
+    grep -E '^(pickfs|mpi|orted|hydra|prted)' $process/comm 2>/dev/null
+done
+true
+S
 chmod +x rsh signal left
 for i in 1 2 3; do
     ip netns add h$i

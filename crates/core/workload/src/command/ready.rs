@@ -1,11 +1,8 @@
 //! All of it happens after the word to begin, as setup may take as long as the command itself.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use pickfs_record::{
-    TrialSpec,
-    record::{LoadRecord, OpRecord},
-};
+use pickfs_record::record::{LoadRecord, OpRecord};
 use pickfs_sys::program::Stream;
 
 use super::{
@@ -35,16 +32,6 @@ pub(super) struct Ready {
     announced: u32,
 }
 
-/// Of several lanes each has its own.
-fn directory_of(spec: &TrialSpec) -> Result<PathBuf, Fault> {
-    if spec.lanes == 1 {
-        return Ok(spec.directory.clone());
-    }
-    let own = spec.directory.join(format!("lane-{}", spec.lane + 1));
-    fs::create_dir(&own).map_err(Fault::io("create", &own))?;
-    Ok(own)
-}
-
 type OfRan = fn(&Ran) -> u64;
 
 /// What the lab is told that begins; runs before these warm up.
@@ -58,8 +45,7 @@ impl Ready {
         }
         ready()?;
         let variables = params::texts(params, "environment");
-        let directory = directory_of(&session.spec)?;
-        let place = Place::make(&directory, params.text("user"), &variables)?;
+        let place = Place::make(&session.spec.directory, params.text("user"), &variables)?;
         let metrics = params::metrics(params);
         let kept = |metric: &MetricAsk| Some(Kept::new(&metric.name, metric.source()?.clone()));
         Ok(Ready {

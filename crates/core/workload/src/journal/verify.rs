@@ -9,9 +9,7 @@ use pickfs_journal::replay;
 
 use crate::{
     fault::Fault,
-    journal::{
-        appending::Appending, content::Content, record_size::RecordSize, stamp::file_path,
-    },
+    journal::{appending::Appending, content::Content, record_size::RecordSize, stamp::file_path},
 };
 
 pub(super) fn verify(directory: &Path, appending: &Appending) -> Result<u64, Fault> {

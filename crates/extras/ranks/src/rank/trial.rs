@@ -21,8 +21,7 @@ use crate::{
     start::{agree, wait_until},
 };
 
-/// As long as the plans' own.
-const SETTLE: Duration = Duration::from_secs(10);
+const SETTLE_S_MAX: f64 = 3600.0;
 
 impl Rank<'_> {
     pub(super) fn trial(&mut self) -> Result<(), RanksError> {
@@ -30,7 +29,7 @@ impl Rank<'_> {
         let host = self.group.hosts[self.group.mpi.rank()].clone();
         if self.leads() {
             let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
-            settle(&quiet, SETTLE.min(self.group.patience / 2));
+            settle(&quiet, Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX)));
         }
         let mut lane = Lane::start(&spec, &host)?;
         let end = self.measure(&mut lane, &spec)?;
