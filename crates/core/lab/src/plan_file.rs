@@ -174,6 +174,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         explain_above_ns,
         explain_also,
         cpus: entry.cpus,
+        ranks: None,
         consent: entry.consent,
         typed: Vec::new(),
     };

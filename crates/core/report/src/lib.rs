@@ -17,6 +17,7 @@ pub mod factors;
 pub mod first;
 mod fleet;
 pub mod hlog;
+mod hosts;
 pub mod html;
 pub mod markdown;
 pub mod notes;

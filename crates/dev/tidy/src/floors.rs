@@ -22,6 +22,7 @@ const ORDER: &[&str] = &[
     "engine-workloads",
     "explain",
     "guest",
+    "ranks",
     "features",
     "crash",
     "fleet",
