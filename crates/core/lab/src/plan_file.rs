@@ -140,7 +140,6 @@ fn candidate() -> String {
     "candidate".into()
 }
 
-/// A seed for a run that names none.
 pub fn drawn_seed() -> u64 {
     fastrand::u32(..).into()
 }
