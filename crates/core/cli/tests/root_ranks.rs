@@ -46,7 +46,10 @@ impl Bed {
         command.envs([
             ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
             ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("PRTE_ALLOW_RUN_AS_ROOT", "1"),
+            ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
             ("OMPI_MCA_plm_rsh_agent", "/run/bed/rsh"),
+            ("PRTE_MCA_plm_ssh_agent", "/run/bed/rsh"),
             ("OMPI_MCA_orte_tmpdir_base", "/run/bed/tmp"),
             ("HYDRA_LAUNCHER_EXEC", "/run/bed/rsh"),
         ]);
