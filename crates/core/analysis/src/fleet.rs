@@ -3,7 +3,8 @@
 //! Hosts are no replicates: blocks of one host share its disk, its kernel and its moods. So the host is the unit. On
 //! each host its own blocks decide ([`crate::decide`]), and all hosts share one error of five per cent. For hosts like
 //! these, each host is a block of the same decision with its median ratio, under five per cent again. Hosts are taken in
-//! the order of their ids: no list of runs, however it is ordered, gets another verdict.
+//! the order of their ids: beyond the first run, whose plan, build and
+//! backing are judged, no order of the list gets another verdict.
 
 mod judged;
 
@@ -187,9 +188,10 @@ fn refusal<'a>(first: &RunRecord, other: &'a RunRecord) -> Result<&'a str, Strin
     let id = id.ok_or("it does not say which host it was begun on; run it by this build")?;
     let known = || first.cells.iter().chain(first.skipped.iter().map(|skipped| &skipped.cell));
     let is_known = |cell: &Cell| {
-        let same =
-            |one: &Cell| (&one.candidate, &one.workload) == (&cell.candidate, &cell.workload);
-        known().any(same)
+        let parts = |cell: &Cell| {
+            (cell.candidate.clone(), cell.workload.clone(), cell.knobs.clone(), cell.levels.clone())
+        };
+        known().any(|one| parts(one) == parts(cell))
     };
     // Memory is a floor of any.
     let grounds = |run: &RunRecord| -> BTreeSet<BackingKind> {

@@ -139,6 +139,10 @@ pub(crate) fn read_back(
     record: &mut TrialRecord,
 ) -> Result<(), TrialError> {
     let read = ranks.read_back(interrupt).map_err(TrialError::Failed)?;
+    let is_told = |lane: &usize| read.iter().any(|one| one.lane as usize == *lane);
+    if let Some(lane) = (0..acknowledged.len()).find(|lane| !is_told(lane)) {
+        return Err(TrialError::Failed(format!("no host said what it found of lane {lane}")));
+    }
     let (mut lost, mut found_in_all) = (Vec::new(), 0);
     for ReadBack { lane, writer, reader, found, why } in read {
         let Some(found) = found else {
@@ -156,6 +160,8 @@ pub(crate) fn read_back(
                 "{} of {kept} records that {writer} was told are kept are not there for {reader}{reason}",
                 kept - found
             ));
+        } else if !why.is_empty() {
+            lost.push(format!("{reader} reads other records than {writer} wrote ({why})"));
         }
     }
     record.counts.insert("records_read_elsewhere".into(), found_in_all as f64);
@@ -222,6 +228,12 @@ mod tests {
         assert_eq!(record.flags[0].kind, RECORDS_LOST);
         let (record, reason) = judged(vec![read(0, Some(50), ""), read(1, Some(50), "")], &[50; 2]);
         assert_eq!((reason, record.counts["records_read_elsewhere"]), (None, 100.0));
+        let (record, reason) = judged(vec![read(0, Some(50), "other bytes")], &[50]);
+        assert_eq!(record.flags[0].kind, RECORDS_LOST);
+        assert!(reason.expect("lost").contains("h9 reads other records than h1 wrote"));
+        let (record, reason) = judged(vec![read(0, Some(50), "")], &[50, 50]);
+        assert_eq!(reason.as_deref(), Some("no host said what it found of lane 1"));
+        assert_eq!(record.flags.len(), 0);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::{
 use pickfs_candidate::identity::boot_id;
 use pickfs_record::{Durability, quantity::grouped};
 use pickfs_report::document::{Document, Node, Role};
+use rustix::fs::{Access, access};
 
 use crate::{
     check::{Found, Loss},
@@ -47,7 +48,7 @@ pub fn write(
         return refused(format!("{subject} promises nothing at a power loss; name one that syncs"));
     }
     fs::create_dir(dir).map_err(|error| file(dir, error))?;
-    let session = format!("{FIRST} {subject} {:016x} {}", fastrand::u64(..), boot_id());
+    let session = format!("{FIRST} {subject} {records} {:016x} {}", fastrand::u64(..), boot_id());
     // Before the first record the whole file system is synced, this with it.
     fs::write(dir.join(NAME), &session).map_err(|error| file(dir, error))?;
     write_records(dir, subject, (records, Duration::ZERO), &mut |number| {
@@ -134,7 +135,7 @@ pub fn judge(dir: &Path, heard: &Path, boot: &str) -> Result<Judged, SessionErro
     let mut lines = Lines::of(plain_file(heard).map_err(|error| file(heard, error))?);
     let session = lines.session()?;
     while lines.next()?.is_some() {}
-    let [_, writer, _, before] = session.split(' ').collect::<Vec<_>>()[..] else {
+    let [_, writer, asked, _, before] = session.split(' ').collect::<Vec<_>>()[..] else {
         return refused(format!("{session:?} is not a session of `pickfs crash witnessed`"));
     };
     if before == boot {
@@ -145,12 +146,26 @@ pub fn judge(dir: &Path, heard: &Path, boot: &str) -> Result<Judged, SessionErro
     if lines.records() == 0 {
         return refused("the witness heard of no record, so none can be lost");
     }
+    if lines.records().to_string() == asked {
+        return refused(format!(
+            "all {asked} records were written and synced before the power went, so the disk was not asked: cut it \
+             while it writes, and name more with --records"
+        ));
+    }
     let (writer, path) = (subject(writer)?, dir.join(NAME));
     let mut kept = Vec::new();
     let read = plain_file(&path).and_then(|file| file.take(LINE_BYTES_MAX).read_to_end(&mut kept));
     let found = match read {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(file(&path, error)),
-        Ok(_) if kept == session.as_bytes() => writer.look(dir),
+        Err(_) if !dir.is_dir() => {
+            return refused(format!("{} is not there; mount its disk first", dir.display()));
+        }
+        Ok(_) if kept == session.as_bytes() => {
+            // Recovery writes; what it may not read or write is no loss.
+            let may = Access::READ_OK | Access::WRITE_OK;
+            access(dir, may).map_err(|error| file(dir, io::Error::from(error)))?;
+            writer.look(dir)
+        }
         Ok(_) if kept.starts_with(FIRST.as_bytes()) => {
             return refused(format!("{} is of another session than the witness", path.display()));
         }
@@ -167,10 +182,12 @@ impl Judged {
         let (found, due) = (&self.found, grouped(self.found.due as i64));
         let told = format!("{due} records of {} that the witness heard of", self.writer);
         let (role, word, sentence) = if found.is_fault() {
-            let lied = "If its mount has barriers, the disk said that they were safe, and lied";
+            let lied = "Where its mount has barriers, and `pickfs crash` sees this writer keep all on this file system, \
+                        the disk said that they were safe, and lied";
             (Role::Opposite, "LOST", format!("of {told}: {}. {lied}.", found.words()))
         } else {
-            let again = "A disk that lies may be lucky: cut the power again, while it is busy";
+            let again = "A disk that lies may be lucky, and one that kept its power (a reboot, a reset) was not asked: \
+                         cut it again, while it is busy";
             (Role::Winner, "KEPT", format!("all {told} are there. {again}."))
         };
         Document {
@@ -215,6 +232,8 @@ mod tests {
         assert_eq!((kept.found.due, kept.found.losses.len()), (199, 0), "{kept:?}");
         let same = judge(&dir, &heard, &boot_id()).unwrap_err().to_string();
         assert!(same.contains("not booted"), "{same}");
+        let nowhere = judge(&folder.path().join("nowhere"), &heard, "another boot").unwrap_err();
+        assert!(nowhere.to_string().ends_with("mount its disk first"), "{nowhere}");
         fs::remove_dir_all(dir.join("kept")).unwrap();
         let lost = judge(&dir, &heard, "another boot").unwrap();
         assert!(
@@ -241,6 +260,8 @@ mod tests {
         assert!(refused(one.lines().next().unwrap()).contains("nothing was said"));
         assert!(refused(&format!("{}\n", one.lines().next().unwrap())).contains("no record"));
         assert!(refused(&format!("{FIRST}\n1\n")).contains("is not a session"));
+        let all = one.replacen(" 1000 ", " 3 ", 1);
+        assert!(refused(&all).contains("all 3 records were written"), "{all}");
         assert!(write(&folder.path().join("new"), "queue/none", 1, &mut |_| Ok(())).is_err());
         assert!(write(&dir, WRITER, 1, &mut |_| Ok(())).is_err(), "it is there already");
     }

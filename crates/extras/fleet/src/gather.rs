@@ -45,7 +45,7 @@ const WEEK: Duration = Duration::from_secs(7 * 86_400);
 const UNKNOWN: Duration = Duration::from_secs(2 * 86_400);
 const LOOK_EACH: Duration = Duration::from_millis(100);
 /// Words of all hosts that wait to be shown.
-const HEARD_WAITING: usize = 256;
+const HEARD_WAITING: usize = 16;
 
 impl Limits {
     pub fn of(plan: &Plan) -> Limits {
@@ -152,6 +152,10 @@ fn converse(
         let part = line.next(LOOK_EACH.min(limits.beat));
         if part.is_some() {
             heard = Instant::now();
+        }
+        // A run that is on its way has the time that it takes.
+        if matches!(part, Some(Part::More)) {
+            stopped = stopped.map(|_| heard);
         }
         match (part, stage) {
             (None | Some(Part::More), _) => {}

@@ -24,6 +24,7 @@ use crate::{
 const SILENCE: Duration = Duration::from_secs(60);
 /// A run that was interrupted has so long to end in order and to send its file.
 const END: Duration = Duration::from_secs(60);
+const SENDING_MINUTES_MAX: u32 = 15;
 /// The exit code of a program that was stopped on request.
 const STOPPED: i32 = 130;
 
@@ -73,6 +74,13 @@ impl Voice {
             voice.listen(io::stdin(), SILENCE);
             interrupt.raise();
             thread::sleep(END);
+            // A run that is on its way may be long.
+            for _ in 0..SENDING_MINUTES_MAX {
+                if voice.0.try_lock().is_ok() {
+                    break;
+                }
+                thread::sleep(END);
+            }
             std::process::exit(STOPPED);
         });
     }

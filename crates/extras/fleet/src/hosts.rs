@@ -94,7 +94,7 @@ fn listed(text: &str, place: &str) -> Result<Vec<String>, FleetError> {
             let host = host.chars().take(NAME_BYTES_MAX).collect();
             return Err(FleetError::Name { place: place.into(), line, host });
         }
-        if !host.is_empty() && !hosts.iter().any(|known| known == host) {
+        if !host.is_empty() && !hosts.iter().any(|known| machine(known) == machine(host)) {
             hosts.push(host.to_owned());
         }
     }
@@ -102,6 +102,11 @@ fn listed(text: &str, place: &str) -> Result<Vec<String>, FleetError> {
         2..=HOSTS_MAX => Ok(hosts),
         count => Err(FleetError::Count { place: place.into(), count }),
     }
+}
+
+/// Who logs in makes no other host of it.
+fn machine(name: &str) -> &str {
+    name.rsplit('@').next().unwrap_or(name)
 }
 
 /// What is no option of ssh, no word of a shell (ssh hands names to one where a ProxyCommand says so), and a file's name.

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::spoken::{GREETING_BYTES_MAX, LINE_BYTES_MAX, Said};
 
 /// Lines that wait for somebody; a host that says more is slowed down.
-const LINES_WAITING: usize = 64;
+const LINES_WAITING: usize = 4;
 /// Of what the program says beside the line, its last.
 const LAST_WORDS_BYTES: usize = 600;
 const CHUNK_BYTES: u64 = 256 << 10;

@@ -129,6 +129,12 @@ impl Launched {
 
     pub(crate) fn last(&self) -> String {
         let last = lock(&self.heard.last);
+        let ours: Vec<&str> =
+            last.iter().map(String::as_str).filter(|line| line.contains("pickfs: ")).collect();
+        if !ours.is_empty() {
+            // A launcher has much to say of a rank that gave its reason.
+            return ours[..ours.len().min(LAST_LINES_TOLD)].join(" | ");
+        }
         let skipped = last.len().saturating_sub(LAST_LINES_TOLD);
         last.iter().skip(skipped).map(String::as_str).collect::<Vec<_>>().join(" | ")
     }
@@ -145,8 +151,10 @@ impl Launched {
     }
 
     pub(crate) fn ask_to_end(&self) {
-        let child = lock(&self.child);
-        let _ = kill_process_group(Pid::from_child(&child), Signal::TERM);
+        let mut child = lock(&self.child);
+        if matches!(child.try_wait(), Ok(None)) {
+            let _ = kill_process_group(Pid::from_child(&child), Signal::TERM);
+        }
     }
 
     /// Asked where it has not ended by itself, and made to where that does not help.

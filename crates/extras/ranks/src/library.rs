@@ -31,7 +31,7 @@ const BY_LAUNCHER: [(&str, &[&str]); 4] = [
     ("PMI_FD", &["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12"]),
     ("PMIX_RANK", &["libmpi.so.40", "libmpi_abi.so.1", "libmpich.so.12"]),
 ];
-/// `MPI_MAX_LIBRARY_VERSION_STRING` is 8192 in all three.
+/// The largest `MPI_MAX_LIBRARY_VERSION_STRING` of the three.
 const VERSION_BYTES: usize = 8192;
 const TAG: c_int = 7;
 const ABORT_CODE: c_int = 75;
@@ -110,9 +110,11 @@ impl Opened {
 
     /// World, byte, no status.
     fn constants(&self) -> Result<[Handle; 3], RanksError> {
+        // A library of the standard ABI may stand on one of another.
+        let file = self.name.rsplit('/').next().unwrap_or_default();
         Ok(match self.symbol(c"ompi_mpi_comm_world") {
+            _ if file.contains("mpi_abi") => [0x101, 0x247, 0],
             Some(world) => [world as usize, self.must(c"ompi_mpi_byte")? as usize, 0],
-            None if self.name.contains("mpi_abi") => [0x101, 0x247, 0],
             None => [0x4400_0000, 0x4c00_010d, 1],
         })
     }

@@ -125,10 +125,12 @@ pub(crate) fn receive(from: &mut impl BufRead) -> Option<Line> {
     let text = String::from_utf8_lossy(&line).into_owned();
     // What somebody else printed last may have had no end.
     let Some((_, message)) = text.split_once(MARK) else { return Some(Line::Other(text)) };
-    Some(match serde_json::from_str(message) {
-        Ok(message) => Line::Message(message),
-        Err(_) => Line::Other(text),
-    })
+    if !message.starts_with('{') {
+        return Some(Line::Other(text));
+    }
+    Some(Line::Message(serde_json::from_str(message).unwrap_or_else(|error| FromRanks::Failed {
+        reason: format!("a word of rank 0 came damaged: {error}"),
+    })))
 }
 
 #[cfg(test)]
@@ -147,7 +149,8 @@ mod tests {
         let lines: Vec<Line> = std::iter::from_fn(|| receive(&mut all)).collect();
         assert_eq!(lines[0], Line::Other("WARNING: a launcher's".into()));
         assert_eq!(lines[1], Line::Message(said));
-        assert!(matches!(&lines[2], Line::Other(text) if text.contains("unheard")));
+        let damaged = |line: &Line| matches!(line, Line::Message(FromRanks::Failed { reason }) if reason.contains("damaged"));
+        assert!(damaged(&lines[2]), "{:?}", lines[2]);
         assert_eq!(lines[3..], [Line::Message(FromRanks::Ended)], "a line without its end is none");
     }
 }

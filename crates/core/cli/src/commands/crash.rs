@@ -21,7 +21,8 @@ it. It counts from when it was read, so a program that syncs a moment after its 
 found out. --check runs in the root of the mounted state, with the promises that are due on
 its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they are
 kept, and may say no where none is due. --of and --log mount what somebody recorded with this
-kernel's own driver, which a damaged image can crash: look at a stranger's with --engine qemu.
+kernel's own driver, which a damaged image can crash: look at a stranger's recording
+with --engine qemu, and at a stranger's log in a guest of yours.
 
 It makes and mounts file systems, so only root may; whoever may write a folder may have it
 witnessed. Exit codes: 0 what was promised was kept, 3 it was not, or a session failed; 1 could

@@ -1,5 +1,5 @@
 # Three hosts on one machine: networks, host names and mounts of their own, each with an sshd. Nothing of it is seen outside,
-# and all of it goes with this process. $1 is the pickfs that they run.
+# and all of it goes with this process.
 set -e
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /dev/shm
@@ -46,9 +46,10 @@ for i in 1 2 3; do
     ip netns exec h$i unshare -m -u sh -c "hostname h$i
         [ $i != 3 ] || mount -t tmpfs tmpfs /run/bed/apart
         exec $(command -v sshd) -D -f /run/bed/sshd_config" &
+    sshds="$sshds $!"
 done
 for i in 1 2 3; do
-    until ./rsh h$i true; do kill -0 $$; sleep 0.1; done
+    until ./rsh h$i true; do kill -0 $sshds; sleep 0.1; done
 done
 echo ready
 exec sleep 3600

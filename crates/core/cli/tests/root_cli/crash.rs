@@ -57,9 +57,10 @@ fn a_witness_finds_the_disk_that_lies_and_no_other() {
     only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
     let (_guard, out) = folder();
     let check = format!(
-        "cat > heard; test $PICKFS_ACKNOWLEDGED -gt 1 || exit 0
-         sed -i s/$(cat /proc/sys/kernel/random/boot_id)/before/ heard new/session &&
-         {PICKFS} crash judge new heard"
+        "cat > heard; test $PICKFS_ACKNOWLEDGED -gt 1 || exit 0; mkdir -p new
+         for file in heard new/session; do
+           sed -i s/$(cat /proc/sys/kernel/random/boot_id)/before/ $file; done
+         {PICKFS} crash judge new heard; test $? -ne 3"
     );
     for (flush, word) in [("", "KEPT"), ("--lying", "SEEN")] {
         let line = format!(

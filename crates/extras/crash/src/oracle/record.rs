@@ -68,8 +68,8 @@ pub(crate) fn foreign_bytes(dir: &Path, depth: usize) -> Found {
             if facts.is_dir() && depth < DEPTH_MAX {
                 return Ok(foreign_bytes(&entry.path(), depth + 1).losses);
             }
-            if facts.len() > FILE_BYTES_MAX || facts.is_dir() {
-                return Err(io::Error::other("too long or too deep"));
+            if facts.len() > FILE_BYTES_MAX || !facts.is_file() {
+                return Err(io::Error::other("too long or too deep, or no file"));
             }
             let words = format!("{name} shows what the disk held before, at byte ");
             let at = run(&fs::read(entry.path())?).map(|at| Loss::Foreign(format!("{words}{at}")));

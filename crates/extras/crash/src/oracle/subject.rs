@@ -101,7 +101,7 @@ impl Subject {
 
     fn look_once(self, mounted: &Path) -> Found {
         let dir = mounted.join(FOLDER);
-        if !dir.exists() {
+        if !dir.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
             return Found::default();
         }
         let mut found = super::record::foreign_bytes(&dir, 0);

@@ -8,7 +8,7 @@ use std::{
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Arc, Mutex, PoisonError,
-        mpsc::{Receiver, TryRecvError, channel},
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel},
     },
     thread,
     time::{Duration, Instant},
@@ -132,7 +132,10 @@ impl Lane {
                 self.kept.push(line);
                 match message {
                     WorkerMessage::Ready { .. } => Some(Step::Ready),
-                    WorkerMessage::Finished => Some(Step::Ended),
+                    WorkerMessage::Finished => {
+                        self.has_said_all = true;
+                        Some(Step::Ended)
+                    }
                     _ => None,
                 }
             }
@@ -177,11 +180,11 @@ impl Lane {
         std::mem::take(&mut self.kept)
     }
 
-    /// It has said its last word, or is not to say another one.
+    /// It has said its last word, or is not to say another one. One that waits for a dead server cannot be killed, and is left.
     pub(super) fn end(&mut self) {
         self.input = None;
         let began = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) {
+        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < 2 * GRACE {
             if began.elapsed() > GRACE {
                 let _ = self.child.kill();
             }
@@ -189,26 +192,26 @@ impl Lane {
         }
     }
 
-    /// What it says, until the end of its output.
-    pub(super) fn all_words(self, limit: Duration) -> Vec<String> {
-        let began = Instant::now();
-        let mut all = Vec::new();
-        while let Some(left) = limit.checked_sub(began.elapsed()) {
-            match self.lines.recv_timeout(left) {
+    /// What it says, until the end of its output; `None` where that takes longer.
+    pub(super) fn all_words(self, limit: Duration) -> Option<Vec<String>> {
+        let (began, mut all) = (Instant::now(), Vec::new());
+        loop {
+            match self.lines.recv_timeout(limit.saturating_sub(began.elapsed())) {
                 Ok(line) => all.push(line),
-                Err(_) => break,
+                Err(RecvTimeoutError::Disconnected) => return Some(all),
+                Err(RecvTimeoutError::Timeout) => return None,
             }
         }
-        all
     }
 
     fn how_it_ended(&mut self) -> String {
         self.end();
-        let how = match self.child.wait() {
-            Ok(status) => match (status.signal(), status.code()) {
+        let how = match self.child.try_wait() {
+            Ok(Some(status)) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal {signal}"),
                 (None, code) => format!("exit code {}", code.unwrap_or(-1)),
             },
+            Ok(None) => "its silence, and cannot be killed".into(),
             Err(error) => error.to_string(),
         };
         let said = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
@@ -220,7 +223,7 @@ impl Lane {
 impl Drop for Lane {
     fn drop(&mut self) {
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.end();
     }
 }
 

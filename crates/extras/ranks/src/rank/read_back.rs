@@ -32,7 +32,9 @@ impl Rank<'_> {
         for lane in lanes_of(own) {
             let spec = TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() };
             let said = Lane::start(&spec, &self.group.hosts[own])?.all_words(READ_LIMIT);
-            read.push(judged(lane, &said));
+            let said =
+                said.ok_or_else(|| unread(lane, &format!("not done after {READ_LIMIT:?}")))?;
+            read.push(judged(lane, &said)?);
         }
         let patience = self.group.patience;
         let most = (0..readers.len()).map(|rank| lanes_of(rank).count()).max().unwrap_or(0);
@@ -44,12 +46,17 @@ impl Rank<'_> {
                 self.words.tell(&FromRanks::Read { lane, reader, found, why });
             }
         }
-        if readers.iter().all(Option::is_none) {
+        for (lane, _) in (0..).zip(&readers).filter(|(_, reader)| reader.is_none()) {
             let why = format!("all ranks are on {}", self.group.hosts[own]);
-            self.words.tell(&FromRanks::Read { lane: 0, reader: 0, found: None, why });
+            self.words.tell(&FromRanks::Read { lane, reader: lane, found: None, why });
         }
         Ok(())
     }
+}
+
+/// Nothing is known of its records then: that is no loss.
+fn unread(lane: u32, why: &str) -> RanksError {
+    RanksError::Told(format!("lane {lane} was not read on another host: {why}"))
 }
 
 /// The rank that reads what each one wrote: each of another host has as many as the others, about.
@@ -62,23 +69,23 @@ fn readers(hosts: &[String]) -> Vec<Option<usize>> {
     (0..hosts.len()).map(reader).collect()
 }
 
-/// Who cannot say how many it found has found none.
-fn judged(lane: u32, said: &[String]) -> Read {
+fn judged(lane: u32, said: &[String]) -> Result<Read, RanksError> {
     let messages = said.iter().filter_map(|line| serde_json::from_str(line).ok());
-    let mut read = Read { lane, found: Some(0), why: "the reader ended without a word".into() };
+    let mut read = None;
     let mut damage = String::new();
     for message in messages {
         match message {
             WorkerMessage::Note { text } => damage = text,
             WorkerMessage::Verified { checked } => {
-                (read.found, read.why) = (Some(checked), std::mem::take(&mut damage));
+                read = Some((Some(checked), std::mem::take(&mut damage)));
             }
-            WorkerMessage::Skipped { reason } => (read.found, read.why) = (None, reason),
-            WorkerMessage::Failed { reason } => (read.found, read.why) = (Some(0), reason),
+            WorkerMessage::Skipped { reason } => read = Some((None, reason)),
+            WorkerMessage::Failed { reason } => return Err(unread(lane, &reason)),
             _ => {}
         }
     }
-    read
+    let (found, why) = read.ok_or_else(|| unread(lane, "the reader ended without a word"))?;
+    Ok(Read { lane, found, why })
 }
 
 #[cfg(test)]
@@ -101,19 +108,25 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_found_is_what_it_said_and_silence_is_nothing() {
+    fn what_a_reader_found_is_what_it_said_and_silence_is_no_loss() {
         let line = |message: &WorkerMessage| serde_json::to_string(message).unwrap();
         let found = |said: &[WorkerMessage]| {
             let said: Vec<String> = said.iter().map(line).collect();
-            let Read { found, why, .. } = judged(2, &said);
-            (found, why)
+            judged(2, &said).map(|Read { found, why, .. }| (found, why)).map_err(|e| e.to_string())
         };
         let verified = WorkerMessage::Verified { checked: 7 };
-        assert_eq!(found(&[verified.clone(), WorkerMessage::Finished]), (Some(7), String::new()));
+        assert_eq!(
+            found(&[verified.clone(), WorkerMessage::Finished]),
+            Ok((Some(7), String::new()))
+        );
         let note = WorkerMessage::Note { text: "a hole".into() };
-        assert_eq!(found(&[note, verified]), (Some(7), "a hole".into()));
+        assert_eq!(found(&[note, verified]), Ok((Some(7), "a hole".into())));
         let skipped = WorkerMessage::Skipped { reason: "by writers".into() };
-        assert_eq!(found(&[skipped]), (None, "by writers".into()));
-        assert_eq!(found(&[]).0, Some(0));
+        assert_eq!(found(&[skipped]), Ok((None, "by writers".into())));
+        let failed = WorkerMessage::Failed { reason: "too many open files".into() };
+        for (said, why) in [(&[failed][..], "too many open files"), (&[], "without a word")] {
+            let unread = found(said).unwrap_err();
+            assert!(unread.contains("lane 2 was not read") && unread.ends_with(why), "{unread}");
+        }
     }
 }

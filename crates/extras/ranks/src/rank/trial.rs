@@ -27,10 +27,16 @@ impl Rank<'_> {
     pub(super) fn trial(&mut self) -> Result<(), RanksError> {
         let Some(spec) = self.spec()? else { return Ok(()) };
         let host = self.group.hosts[self.group.mpi.rank()].clone();
+        let settles = Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX));
         if self.leads() {
             let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
-            settle(&quiet, Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX)));
+            settle(&quiet, settles);
         }
+        // Nobody prepares, and nobody is missed, while a host settles.
+        let patience = self.group.patience;
+        self.group.patience = patience + settles;
+        self.together()?;
+        self.group.patience = patience;
         let mut lane = Lane::start(&spec, &host)?;
         let end = self.measure(&mut lane, &spec)?;
         if end == Step::Broken {
