@@ -11,12 +11,13 @@ const LINES: &[(&str, usize)] = &[
     // Answers name a scale that is not the article's; a phase is put beside another, its processors beside its time.
     ("core/analysis", 15725),
     // A knob: the memory of guests, by which column sizes itself.
-    ("core/candidate", 8720),
+    // What replays a journal that its driver does not.
+    ("core/candidate", 8730),
     // Features are asked in guests, too: which of them, and what a guest that cannot be had means.
     // A run is reduced for others, and never over a whole one. Java's classes are built beside the test.
     // The list of plans has groups and times. The verb of crashes: its words, the list
-    // of options, kills of it, a real database.
-    ("core/cli", 10900),
+    // of options, kills of it, real databases, a witness of a real disk, guests.
+    ("core/cli", 11080),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
@@ -45,14 +46,15 @@ const LINES: &[(&str, usize)] = &[
     ("engines/pair", 6170),
     ("engines/queue", 4775),
     ("engines/workloads", 3670),
-    // What survives: a recorder of what a disk was told, models of what a crash leaves of it, checks.
-    ("extras/crash", 6000),
+    // What survives: a recorder of what a disk was told, models of what a crash leaves of it, checks. Its issue gave it
+    // 6,000 lines; writing and mounting in guests, and the witness of a real disk, are 300 each, with their tests.
+    ("extras/crash", 6760),
     ("extras/explain", 7670),
     // Both ends of the conversation with a guest; in guest a task that is no trial, and tours of candidates.
     // Whether every byte comes back is one of its questions, and no longer a tour of its own in guest.
-    // A task that is never silent.
+    // A task that is never silent, and one that is answered.
     ("extras/features", 4072),
-    ("extras/guest", 4641),
+    ("extras/guest", 4690),
     ("extras/serve", 2530),
 ];
 

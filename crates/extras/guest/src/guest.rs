@@ -162,22 +162,33 @@ impl Guest {
         hear: &mut dyn FnMut(&str) -> Result<(), String>,
         stop: &dyn Fn() -> bool,
     ) -> Result<(), GuestError> {
+        let talk = self.talk(words);
+        talk.say(given);
+        while let Some(line) = self.hear(&talk, stop)? {
+            let (phase, told) = (GuestPhase::Task, hear(&line));
+            told.map_err(|reason| GuestError::Told { phase, reason, console: self.console() })?;
+        }
+        Ok(())
+    }
+
+    /// The same, where what it is given depends on what it says.
+    pub fn talk(&self, words: &[&str]) -> Talk {
         let ((words_to, said), (errors, complained)) = (channel(), channel());
         self.start_lanes(vec![LaneSink { lane: 0, words: words_to, errors }], words);
-        self.line_to(0).say(given);
-        let (phase, mut since) = (GuestPhase::Task, Instant::now());
+        Talk { line: self.line_to(0), said, complained }
+    }
+
+    /// Its next line; `None` where it has ended well.
+    pub fn hear(&self, talk: &Talk, stop: &dyn Fn() -> bool) -> Result<Option<String>, GuestError> {
+        let (phase, since) = (GuestPhase::Task, Instant::now());
         let limit = phase.limit(self.stretched_by);
         loop {
-            let heard = said.recv_timeout(POLL);
+            let heard = talk.said.recv_timeout(POLL);
             if stop() {
                 return Err(GuestError::Interrupted);
             }
             match heard {
-                Ok(Heard { line: Some(line), .. }) => {
-                    let told = |reason| GuestError::Told { phase, reason, console: self.console() };
-                    hear(&line).map_err(told)?;
-                    since = Instant::now();
-                }
+                Ok(Heard { line: Some(line), .. }) => return Ok(Some(line)),
                 Err(RecvTimeoutError::Timeout) if since.elapsed() > limit => {
                     let (limit_s, console) = (limit.as_secs_f64(), self.console());
                     return Err(GuestError::Missed { phase, limit_s, console });
@@ -188,9 +199,9 @@ impl Guest {
         }
         let console = self.console();
         match lock(&self.shared.ends).remove(&0) {
-            Some(how) if how == ENDED_WELL => Ok(()),
+            Some(how) if how == ENDED_WELL => Ok(None),
             Some(how) => {
-                let last = complained.try_iter().filter_map(|heard| heard.line).last();
+                let last = talk.complained.try_iter().filter_map(|heard| heard.line).last();
                 let reason = last.map_or(how.clone(), |last| format!("{how}: {last}"));
                 Err(GuestError::Told { phase, reason, console })
             }
@@ -283,6 +294,19 @@ impl Drop for Guest {
     fn drop(&mut self) {
         let _ = self.engine.kill();
         let _ = self.engine.wait();
+    }
+}
+
+/// With a program in a guest.
+pub struct Talk {
+    line: LaneLine,
+    said: Receiver<Heard>,
+    complained: Receiver<Heard>,
+}
+
+impl Talk {
+    pub fn say(&self, line: &str) {
+        self.line.say(line);
     }
 }
 

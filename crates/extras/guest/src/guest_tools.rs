@@ -56,6 +56,11 @@ impl Tool {
         Some(Tool { tree, path })
     }
 
+    /// Another of its package.
+    pub(crate) fn beside(&self, program: &str) -> Option<Tool> {
+        Self::of_tree(self.tree.clone(), program)
+    }
+
     pub fn words(&self) -> Vec<OsString> {
         let libraries = TREE_LIBRARIES.map(|folder| self.tree.join(folder));
         let program = self.tree.join(&self.path).into_os_string();

@@ -8,12 +8,12 @@ use crate::{
     engine::{CHANNEL_MODULES, DISK_INSIDE},
 };
 use pickfs_candidate::{
-    GuestImage,
     availability::find_program,
     fs::{FileSystem, Formatter, Ground},
     guest_image::Inside,
 };
 
+use pickfs_record::Action;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::kernels::Tools;
@@ -26,7 +26,7 @@ pub struct Machinery<'a> {
     pub engine: Engine,
     pub kernel: &'a Kernel,
     pub tools: &'a Tools,
-    pub image: &'a GuestImage,
+    pub disk: &'a Path,
     pub worker: &'a Path,
     pub processors: usize,
     /// Where it is not the usual.
@@ -39,7 +39,7 @@ pub fn boot(
     rows: &[&FileSystem],
     stop: &dyn Fn() -> bool,
 ) -> Result<Guest, GuestError> {
-    let &Machinery { engine, kernel, tools, image, worker, processors, memory_bytes } = machinery;
+    let &Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes } = machinery;
     let (programs, foreign) = programs_of(rows, tools);
     let files = FirstFiles {
         worker: worker.to_owned(),
@@ -54,8 +54,8 @@ pub fn boot(
     })?;
     let boot = Boot {
         first_files: format!("/proc/self/fd/{}", memory.as_raw_fd()).into(),
-        disk: Some(image.path().to_owned()),
-        memory_bytes: memory_of(rows, image, memory_bytes),
+        disk: Some(disk.to_owned()),
+        memory_bytes: memory_of(rows, disk, memory_bytes),
         processors,
     };
     files.write(&boot.first_files)?;
@@ -70,14 +70,25 @@ pub fn boot(
 }
 
 pub fn order_of(row: &FileSystem, inside: &Inside, kernel: &Kernel) -> Order {
+    let steps = (inside.mount.clone(), inside.unmount.clone());
+    let disk = inside.needs_disk.then(|| DISK_INSIDE.to_owned());
+    Order { disk, make: inside.make.clone(), ..mount_order(row, steps, kernel) }
+}
+
+/// For what is made already.
+pub fn mount_order(
+    row: &FileSystem,
+    (mount, unmount): (Vec<Action>, Vec<Action>),
+    kernel: &Kernel,
+) -> Order {
     let modules = FirstFiles { modules: modules_of(&[row], kernel), ..FirstFiles::default() };
     Order {
         fs: row.name.into(),
         modules: modules.modules_inside(),
-        disk: inside.needs_disk.then(|| DISK_INSIDE.to_owned()),
-        make: inside.make.clone(),
-        mount: inside.mount.clone(),
-        unmount: inside.unmount.clone(),
+        disk: Some(DISK_INSIDE.to_owned()),
+        make: Vec::new(),
+        mount,
+        unmount,
         at: MOUNTED_AT.into(),
     }
 }
@@ -108,9 +119,10 @@ fn programs_of(rows: &[&FileSystem], tools: &Tools) -> (Vec<PathBuf>, Vec<(PathB
     (programs, foreign)
 }
 
-fn memory_of(rows: &[&FileSystem], image: &GuestImage, asked: Option<u64>) -> u64 {
+/// What lives in memory is as large as the disk.
+fn memory_of(rows: &[&FileSystem], disk: &Path, asked: Option<u64>) -> u64 {
     let in_memory = rows.iter().any(|row| row.ground == Ground::Memory);
     let caches = rows.iter().any(|row| row.guest.has_own_cache);
-    let of_files = if in_memory { image.size_bytes() } else { 0 };
+    let of_files = disk.metadata().ok().filter(|_| in_memory).map_or(0, |facts| facts.len());
     of_files + asked.unwrap_or(MEMORY_BYTES + if caches { MEMORY_BYTES } else { 0 })
 }

@@ -131,6 +131,12 @@ impl Tools {
         self.0.get(name)?.as_ref().ok()
     }
 
+    /// What runs a program that came with one of these.
+    pub fn beside(&self, program: &str) -> Option<Vec<OsString>> {
+        let tools = self.0.values().flatten();
+        tools.filter_map(|tool| tool.beside(program)).map(|tool| tool.words()).next()
+    }
+
     pub(crate) fn words(&self) -> impl Iterator<Item = (String, Vec<OsString>)> + '_ {
         let tools = self.0.iter().filter_map(|(name, tool)| Some((*name, tool.as_ref().ok()?)));
         tools.map(|(name, tool)| (name.to_owned(), tool.words()))

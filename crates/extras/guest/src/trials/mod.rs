@@ -14,8 +14,9 @@ use pickfs_candidate::{
 use pickfs_lab::engines::{self, Gap};
 use pickfs_record::{Cell, typed::program};
 
+use self::kernels::Tools;
 use crate::{
-    engine::{self, Engine},
+    engine::{self, Engine, Kernel},
     guest_tools::Tool,
     packages::PackageCache,
 };
@@ -54,6 +55,11 @@ impl engines::Engines for Qemu {
 
 fn engine_of(cell: &Cell) -> Option<Engine> {
     Engine::find(cell.knobs.get(ENGINE)?)
+}
+
+/// Why a guest with this kernel cannot have it, and what would help.
+pub fn gap(row: &FileSystem, engine: Engine, kernel: &Kernel, tools: &Tools) -> Option<Gap> {
+    row_gap(row, engine).or_else(|| kernels::gap(row, kernel)).or_else(|| tools.gap(row))
 }
 
 pub(crate) fn row_gap(row: &FileSystem, engine: Engine) -> Option<Gap> {

@@ -74,8 +74,8 @@ impl Guests {
         let (tools, processors) = (kernels.tools(), engine::processors());
         let memory = order.cell.knobs.get(MEMORY).and_then(|mib| mib.parse::<u64>().ok());
         let memory_bytes = memory.map(|mib| mib << 20);
-        let machinery =
-            Machinery { engine, kernel, tools, image, worker, processors, memory_bytes };
+        let disk = image.path();
+        let machinery = Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes };
         let mut guest = boot(&machinery, &[row], &stop).map_err(failed)?;
         guest.calibrate(&stop).map_err(failed)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;

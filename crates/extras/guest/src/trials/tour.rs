@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::{
     boot::{MOUNTED_AT, Machinery, boot, order_of},
+    gap,
     kernels::{self, Tools},
     row_gap,
 };
@@ -68,7 +69,7 @@ impl<'a> Tour<'a> {
 
     /// Why a row cannot be visited, and what would help.
     pub fn gap(&self, row: &FileSystem) -> Option<Gap> {
-        self.means.gap(row).or_else(|| self.tools.gap(row))
+        gap(row, self.means.engine, self.means.kernel, &self.tools)
     }
 
     /// `call` finds it mounted at [`MOUNTED_AT`] in the guest.
@@ -91,10 +92,8 @@ impl<'a> Tour<'a> {
         let inside = made.map_err(|error| error.to_string())?;
         let (own, running) = ([row], self.guest.take());
         let rows = if is_alone { &own[..] } else { &self.shared };
-        let (tools, image) = (&self.tools, &self.image);
-        let memory_bytes = None;
-        let machinery =
-            Machinery { engine, kernel, tools, image, worker, processors, memory_bytes };
+        let (tools, disk, memory_bytes) = (&self.tools, self.image.path(), None);
+        let machinery = Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes };
         let booted = || boot(&machinery, rows, &stop);
         let mut guest = running.map_or_else(booted, Ok).map_err(text)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(text)?;
