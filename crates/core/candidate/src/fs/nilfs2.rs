@@ -7,7 +7,8 @@ pub const NILFS2: FileSystem = FileSystem {
     origin: "From NTT (2005), a log-structured file system with snapshots; served by the nilfs2 driver.",
     kernel_type: "nilfs2",
     formatter: packaged("mkfs.nilfs2", "nilfs-tools"),
-    minimum_bytes: 128 << 20,
+    // Sixteen segments and a block.
+    minimum_bytes: 129 << 20,
     words: Words {
         alone: "-c -f -h -K -n -q -v -V",
         valued: "-b -B -m -O -P",
