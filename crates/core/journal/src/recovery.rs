@@ -18,8 +18,8 @@ use crate::survey::{Survey, claimed_index, indices, survey};
 pub enum Holes {
     #[default]
     Refuse,
-    /// Cut the journal there, unless a later record proves that what is missing had been synced. Right
-    /// after a power cut, with fewer syncs than records; whole but unacknowledged records are given up.
+    /// Cut the journal there, unless a later record proves that what is missing had been synced. Right after a power
+    /// cut, at a roll also where each record is synced; whole but unacknowledged records are given up.
     CutUnsynced,
 }
 

@@ -109,7 +109,7 @@ impl Subject {
         let is_closed = |loss: &Loss| matches!(loss, Loss::Damaged(_) | Loss::Refused(_));
         match self {
             _ if found.losses.iter().any(is_closed) => found,
-            Self::Journal(_, sync, _) => journal::look(&dir, sync, found),
+            Self::Journal(..) => journal::look(&dir, found),
             Self::Queue(sync) => queues::look(&dir, sync, found),
             Self::Fix(profile) => fix::look(&dir, profile, found),
             Self::Pair(sync) => pair::look(&dir, sync, found),
