@@ -231,7 +231,7 @@ fn making(row: &FileSystem, candidate: &CandidateSpec, place: &Place) -> Vec<Ste
     steps
 }
 
-fn inside_a_guest(row: &FileSystem, action: Action) -> Action {
+pub fn inside_a_guest(row: &FileSystem, action: Action) -> Action {
     match (action, row.guest.fs_type) {
         (Action::Mount { source, options, at, .. }, Some(fs_type)) => {
             Action::Mount { source, fs_type: fs_type.into(), options, at }

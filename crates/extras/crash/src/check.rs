@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::log::Position;
 
@@ -16,7 +16,7 @@ pub trait Check {
     fn due(&self, crash: Position) -> u64;
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// Records that were acknowledged before the crash.
     pub due: u64,
@@ -28,7 +28,7 @@ pub struct Found {
     pub is_torn: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "what", content = "words")]
 pub enum Loss {
     /// Acknowledged, and not there.

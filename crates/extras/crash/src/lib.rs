@@ -2,7 +2,8 @@
 //! states that a crash may leave are made again one by one, and each is mounted and looked at.
 //!
 //! ```text
-//! recorder   a process: FUSE serves one file, a loop device makes a disk of it; mkfs, mount, workload on top
+//! recorder   a process: FUSE serves one file, a loop device makes a disk of it; mkfs, mount, workload on top, or a
+//!            guest has it as its disk
 //! log        what the disk was told, in order: write, flush, discard, mark ─► the dm-log-writes format
 //! model      which of the writes that no flush covers may stay: cache, unit, an honest or a lying flush
 //! explore    crash points ─► `Remains`, one by one, equal images once; a failure made as small as it can be
@@ -26,6 +27,14 @@ pub mod oracle;
 mod program;
 pub mod recording;
 pub mod report;
+mod request;
 pub mod session;
 
+use std::process::ExitCode;
+
 pub use check::{Check, Found, Loss};
+
+/// `None` where this process was started for something else; to be called before anything else.
+pub fn run() -> Option<ExitCode> {
+    ground::recorder::run().or_else(ground::run_inside)
+}

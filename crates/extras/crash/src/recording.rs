@@ -2,6 +2,7 @@
 
 use std::{
     fs::File,
+    io::Read,
     path::Path,
     time::{Duration, Instant},
 };
@@ -10,7 +11,10 @@ use pickfs_record::Durability;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ground::{Disk, recorder::Order},
+    ground::{
+        Away, Disk,
+        recorder::{Order, plain_file},
+    },
     log::{Log, Position, What},
     oracle::{Due, Subject, SubjectError},
     program::{self, Program},
@@ -34,70 +38,114 @@ pub struct Recording {
     pub times_ns: Vec<u64>,
 }
 
-/// Mounts and writes; the disk is mounted still. A sync at the end brings what nobody synced among the writes, too.
+pub(crate) const FACTS: &str = "recording.json";
+const FACTS_BYTES_MAX: u64 = 256 << 20;
+
+impl Recording {
+    /// Of a folder that was saved, perhaps by somebody else.
+    pub fn read(folder: &Path) -> Result<Self, SessionError> {
+        let (facts, mut text) = (folder.join(FACTS), String::new());
+        let opened = plain_file(&facts).map(|file| file.take(FACTS_BYTES_MAX));
+        let read = opened.and_then(|mut file| file.read_to_string(&mut text));
+        read.map_err(|error| file(&facts, error))?;
+        serde_json::from_str(&text).map_err(|error| file(&facts, error))
+    }
+}
+
+/// Mounts and writes; the disk is mounted still.
 pub(crate) fn record(
     disk: &mut Disk,
+    away: Option<&mut Away>,
     request: &Request,
     listener: &dyn Listener,
 ) -> Result<Recording, SessionError> {
-    let refused = SessionError::Refused;
     disk.watch();
     disk.recorder().order(&Order::Record)?;
-    disk.mount()?;
-    let mut due = Due::default();
-    let (mut lines, mut times_ns) = (Vec::new(), Vec::new());
-    let start = match &request.writer {
+    if away.is_none() {
+        disk.mount()?;
+    }
+    let (mut due, mut lines, mut times_ns) = (Due::default(), Vec::new(), Vec::new());
+    let mut start = disk.position();
+    match &request.writer {
         Writer::Ours(words) => {
             let subject = subject(words)?;
-            let mut writes = subject.begin(disk.at()).map_err(|e| refused(e.to_string()))?;
-            let start = disk.recorder().position();
-            let exposed = request.exposed_for.as_millis() as u64 / 10;
+            let exposed = (request.exposed_for.as_millis() / EXPOSED_EACH.as_millis()) as u64;
             let is_exposed = exposed > 0 && request.promised()? < Durability::PowerLoss;
-            let least = request.records.max(subject.least_records());
-            let (records, began) = (if is_exposed { exposed } else { least }, Instant::now());
-            for number in 1..=records {
+            let (records, pause) = match is_exposed {
+                true => (exposed, EXPOSED_EACH),
+                false => (request.records.max(subject.least_records()), Duration::ZERO),
+            };
+            let mut began = Instant::now();
+            let told = &mut |number: u64| {
                 if listener.is_stopped() {
                     return Err(SessionError::Interrupted);
                 }
                 disk.watch();
-                writes.append(number).map_err(|e| refused(format!("record {number}: {e}")))?;
-                due.0.push(disk.recorder().position());
-                if is_exposed {
-                    times_ns.push(began.elapsed().as_nanos() as u64);
-                    std::thread::sleep(EXPOSED_EACH);
+                match number {
+                    0 => (start, began) = (disk.position(), Instant::now()),
+                    _ => due.0.push(disk.position()),
                 }
+                if is_exposed && number > 0 {
+                    times_ns.push(began.elapsed().as_nanos() as u64);
+                }
+                Ok(())
+            };
+            match away {
+                Some(away) => away.write((records, pause), told)?,
+                None => write(disk.at(), subject, (records, pause), told)?,
             }
-            sync(disk.at())?;
-            start
         }
-        Writer::Log(_) => disk.recorder().position(),
+        Writer::Log(_) => {}
         Writer::Program { words, before } => {
             let (at, is_stopped) = (disk.at().to_owned(), || listener.is_stopped());
             // It may take as long as its user likes.
             disk.unwatch()?;
             let run = |words: &[String], told: &mut dyn FnMut(String)| {
                 let program = Program { words, folder: &at, input: "", acknowledged: 0 };
-                match program::run(&program, false, told, &is_stopped).map_err(refused)? {
+                let ended = program::run(&program, false, told, &is_stopped);
+                match ended.map_err(SessionError::Refused)? {
                     status if status.success() => Ok(()),
-                    status => Err(refused(format!("`{}` ended with {status}", words[0]))),
+                    status => {
+                        let words = format!("`{}` ended with {status}", words[0]);
+                        Err(SessionError::Refused(words))
+                    }
                 }
             };
             if !before.is_empty() {
                 run(before, &mut |_| {})?;
             }
             sync(&at)?;
-            let start = disk.recorder().position();
+            start = disk.position();
             run(words, &mut |line| {
-                due.0.push(disk.recorder().position());
+                due.0.push(disk.position());
                 lines.push(line);
             })?;
             sync(&at)?;
-            start
         }
-    };
+    }
     disk.unwatch()?;
-    let (request, end) = (request.clone(), disk.recorder().position());
+    let (request, end) = (request.clone(), disk.position());
     Ok(Recording { request, start, end, due, lines, times_ns })
+}
+
+/// On what is mounted there: tells of record 0 that everything is ready, and of each other one that it is acknowledged. A
+/// sync at the end brings what nobody synced among the writes, too.
+pub(crate) fn write(
+    mounted: &Path,
+    subject: Subject,
+    (records, pause): (u64, Duration),
+    told: &mut dyn FnMut(u64) -> Result<(), SessionError>,
+) -> Result<(), SessionError> {
+    let refused = |error: SubjectError| SessionError::Refused(error.to_string());
+    let mut writes = subject.begin(mounted).map_err(refused)?;
+    told(0)?;
+    for number in 1..=records {
+        let done = writes.append(number);
+        done.map_err(|error| SessionError::Refused(format!("record {number}: {error}")))?;
+        told(number)?;
+        std::thread::sleep(pause);
+    }
+    sync(mounted)
 }
 
 pub(crate) fn subject(words: &str) -> Result<Subject, SessionError> {

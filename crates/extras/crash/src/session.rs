@@ -3,21 +3,16 @@
 
 use std::{
     fs,
-    io::Read,
     path::{Path, PathBuf},
     sync::{
         OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use pickfs_candidate::fs::find;
-use pickfs_record::{
-    CandidateSpec, Durability,
-    typed::{program as typed, quoted},
-};
-use serde::{Deserialize, Serialize};
+use pickfs_guest::GuestError;
+use pickfs_record::typed::{program as typed, quoted};
 
 use crate::{
     check::{Check, Found, Loss},
@@ -26,16 +21,18 @@ use crate::{
         exposure, reduced,
     },
     ground::{
-        Disk, GroundError, Means, Prober,
+        Away, Disk, GroundError, Guests, Means, Prober,
         recorder::{self, Order},
     },
     log::{Log, Remains},
     model::{Cache, Crash, Device, Windows},
     oracle::{Command, Oracle},
     program,
-    recording::{Recording, file, foreign, record, subject},
+    recording::{FACTS, Recording, file, foreign, record, subject},
     report::{Cell, Cost},
 };
+
+pub use crate::request::{Request, Writer};
 
 /// Of one failure that is made small.
 const REDUCE_LOOKS: usize = 200;
@@ -43,58 +40,11 @@ const REDUCE_LOOKS: usize = 200;
 const CONFIRMED_MAX: usize = 20;
 /// So many failures of one kind of crash are made small.
 const REDUCED_MAX: usize = 2;
-/// Of a command; a table has no place for more.
-const NAME_CHARS: usize = 40;
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    pub candidate: CandidateSpec,
-    pub writer: Writer,
-    /// Of a program, or of a log of others; empty for our own writers.
-    pub check: Vec<String>,
-    pub image_bytes: u64,
-    pub records: u64,
-    /// Where the writer does not sync: it appends 100 records a second for so long, to see how many seconds a crash takes.
-    pub exposed_for: Duration,
-    pub crashes: Vec<String>,
-    /// Of each crash.
-    pub states: usize,
-    pub seed: u64,
-    /// One state in so many goes to the checker of its file system; 0 asks none.
-    pub checker_each: u64,
-    /// Recordings that lost only what was not promised are saved as well.
-    pub keeps_all: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Writer {
-    /// By the words of [`Subject`].
-    Ours(String),
-    Program {
-        words: Vec<String>,
-        /// Run before the first line counts; may be empty.
-        before: Vec<String>,
-    },
-    /// A log of dm-log-writes that others made: each mark is a promise, but for the first, before which
-    /// the file system was made and mounted.
-    Log(PathBuf),
-}
-
-impl Writer {
-    pub fn name(&self) -> String {
-        match self {
-            Self::Ours(words) => words.clone(),
-            Self::Program { words, .. } => words.join(" ").chars().take(NAME_CHARS).collect(),
-            Self::Log(file) => file.display().to_string(),
-        }
-    }
-}
 
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error(transparent)]
-    Ground(#[from] GroundError),
+    Ground(GroundError),
     #[error(transparent)]
     State(#[from] StateError),
     #[error(transparent)]
@@ -107,6 +57,15 @@ pub enum SessionError {
     Refused(String),
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<GroundError> for SessionError {
+    fn from(error: GroundError) -> Self {
+        match error {
+            GroundError::Guest(GuestError::Interrupted) => Self::Interrupted,
+            error => Self::Ground(error),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -200,19 +159,6 @@ pub fn perform(
     Ok(session)
 }
 
-impl Request {
-    /// What is promised of a record that the writer has acknowledged: no more than is declared of the candidate.
-    pub(crate) fn promised(&self) -> Result<Durability, SessionError> {
-        let own = match &self.writer {
-            Writer::Ours(words) => subject(words)?.promised(),
-            _ => Durability::PowerLoss,
-        };
-        let row = find(&self.candidate.fs);
-        let declared = row.map(|row| row.durability(&self.candidate.mount_options).0);
-        Ok(declared.map_or(own, |declared| own.min(declared)))
-    }
-}
-
 fn recorded<'l>(
     means: &Means,
     request: &Request,
@@ -223,11 +169,12 @@ fn recorded<'l>(
         let disk = Disk::of_recording(means, candidate, path, *image_bytes)?;
         let log = recorder::recording(path, *image_bytes).map_err(SessionError::Refused)?;
         let recording = foreign(&log, request)?;
-        return Bench::with(Prober::of(disk, *checker_each)?, recording, log, listener);
+        return Bench::with(means, disk, recording, log, listener);
     }
     let mut disk = Disk::make(means, candidate, *image_bytes, &mut Vec::new())?;
-    let recording = record(&mut disk, request, listener)?;
-    let mut prober = Prober::of(disk, *checker_each)?;
+    let mut away = away(means, &disk, &request.writer, listener)?;
+    let recording = record(&mut disk, away.as_mut(), request, listener)?;
+    let mut prober = Prober::of(disk, away, *checker_each)?;
     let path = means.folder.join("crash-recording");
     // Of a session that was killed.
     let _ = fs::remove_file(&path);
@@ -235,11 +182,29 @@ fn recorded<'l>(
     let log = saved.map(|()| recorder::recording(&path, 0));
     // It goes, whatever came of it.
     let _ = fs::remove_file(&path);
-    Bench::with(prober, recording, log?.map_err(SessionError::Refused)?, listener)
+    let log = log?.map_err(SessionError::Refused)?;
+    Bench::of(means, prober, recording, log, listener)
+}
+
+/// Where the session has another kernel.
+fn away(
+    means: &Means,
+    disk: &Disk,
+    writer: &Writer,
+    listener: &dyn Listener,
+) -> Result<Option<Away>, SessionError> {
+    let Some(guests) = &means.guests else { return Ok(None) };
+    let Writer::Ours(words) = writer else {
+        let words = "guests have our own writers alone, and no commands: leave --engine out";
+        return Err(SessionError::Refused(words.into()));
+    };
+    let stop = || listener.is_stopped();
+    Ok(Some(Away::boot(guests, &means.program, (disk, words), &stop)?))
 }
 
 /// A recording on its disk, ready to be looked at.
 pub struct Bench<'l> {
+    means: Means,
     prober: Prober,
     recording: Recording,
     log: Log,
@@ -271,22 +236,29 @@ impl<'l> Bench<'l> {
         own_check: &[String],
         listener: &'l dyn Listener,
     ) -> Result<Self, SessionError> {
-        let facts = folder.join(FACTS);
-        let mut text = String::new();
-        let opened = recorder::plain_file(&facts).map(|file| file.take(FACTS_BYTES_MAX));
-        let read = opened.and_then(|mut file| file.read_to_string(&mut text));
-        read.map_err(|error| file(&facts, error))?;
-        let mut recording: Recording =
-            serde_json::from_str(&text).map_err(|error| file(&facts, error))?;
+        let mut recording = Recording::read(folder)?;
         recording.request.check = own_check.to_vec();
         let path = folder.join(LOG);
         let log = recorder::recording(&path, 0).map_err(SessionError::Refused)?;
         let disk = Disk::of_recording(means, &recording.request.candidate, &path, 0)?;
-        let prober = Prober::of(disk, recording.request.checker_each)?;
-        Self::with(prober, recording, log, listener)
+        Self::with(means, disk, recording, log, listener)
     }
 
+    /// On a disk that has the recording.
     fn with(
+        means: &Means,
+        disk: Disk,
+        recording: Recording,
+        log: Log,
+        listener: &'l dyn Listener,
+    ) -> Result<Self, SessionError> {
+        let away = away(means, &disk, &recording.request.writer, listener)?;
+        let prober = Prober::of(disk, away, recording.request.checker_each)?;
+        Self::of(means, prober, recording, log, listener)
+    }
+
+    fn of(
+        means: &Means,
         prober: Prober,
         recording: Recording,
         mut log: Log,
@@ -309,7 +281,8 @@ impl<'l> Bench<'l> {
             }
             _ => Box::new(Command { words, due, lines, patience: program::CHECK_PATIENCE }),
         };
-        Ok(Self { prober, recording, log, check, listener, unsteady: Vec::new() })
+        let (means, unsteady) = (means.clone(), Vec::new());
+        Ok(Self { means, prober, recording, log, check, listener, unsteady })
     }
 
     /// Where the check turned out to see nothing, what it saw counts for nothing.
@@ -346,7 +319,7 @@ impl<'l> Bench<'l> {
     }
 
     fn explore(&mut self, crash: Crash, explored: &mut Explored) -> Result<(), SessionError> {
-        let Self { prober, recording, log, check, listener, unsteady } = self;
+        let Self { prober, recording, log, check, listener, unsteady, .. } = self;
         let Request { states, seed, ref writer, .. } = recording.request;
         let windows = Windows::new(log, recording.start, crash);
         let is_ours = matches!(writer, Writer::Ours(_));
@@ -395,7 +368,7 @@ impl<'l> Bench<'l> {
         let last = due.0.last().unwrap_or(start);
         Ok(Cell {
             candidate: request.candidate.clone(),
-            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+            kernel: self.means.kernel(),
             subject: request.writer.name(),
             promised: request.promised()?,
             crash,
@@ -431,7 +404,12 @@ impl<'l> Bench<'l> {
     fn again(&self, folder: &Path) -> String {
         let check = self.recording.request.check.last();
         let check = check.map(|check| format!(" --check {}", quoted(check))).unwrap_or_default();
-        format!("{} crash --of {}{check} --state", typed(), quoted(&folder.to_string_lossy()))
+        let words = |guests: &Guests| {
+            format!(" --engine {} --kernel {}", guests.engine, guests.kernel.release)
+        };
+        let kernel = self.means.guests.as_deref().map(words).unwrap_or_default();
+        let folder = quoted(&folder.to_string_lossy());
+        format!("{} crash --of {folder}{check}{kernel} --state", typed())
     }
 
     /// What is needed to make its states again, into a new folder; whole, or not at all.
@@ -454,8 +432,6 @@ impl<'l> Bench<'l> {
 }
 
 const LOG: &str = "disk.log";
-const FACTS: &str = "recording.json";
-const FACTS_BYTES_MAX: u64 = 256 << 20;
 
 fn has_damage(found: &Found) -> bool {
     found.losses.iter().any(|loss| matches!(loss, Loss::Damaged(_)))

@@ -25,7 +25,7 @@ const TESTS: &[ring::Test] = &[
 ];
 
 fn main() -> ExitCode {
-    if let Some(ended) = recorder::run() {
+    if let Some(ended) = pickfs_crash::run() {
         return ended;
     }
     ring::run(TESTS);
@@ -42,7 +42,7 @@ impl Listener for Quiet {
 }
 
 fn means(folder: &Path) -> Means {
-    Means { program: std::env::current_exe().unwrap(), folder: folder.into() }
+    Means { program: std::env::current_exe().unwrap(), folder: folder.into(), guests: None }
 }
 
 fn request(candidate: &str, writer: &str, crash: &str, states: usize) -> Request {

@@ -1,4 +1,4 @@
-//! JFS, the journalled file system of AIX and OS/2. Source: mkfs.jfs(8).
+//! JFS, the journalled file system of AIX and OS/2. Sources: mkfs.jfs(8), fsck.jfs(8).
 
 use super::{FileSystem, Guest, Make, Size, row::packaged, words::Words};
 
@@ -10,6 +10,8 @@ pub const JFS: FileSystem = FileSystem {
     words: Words { alone: "-c -f -O -q -V", valued: "-J -s", text: "-L", outside: "-j" },
     make: Make::Tool { ours: &["-q"], no_discard: &[], size: Size::Units(4096) },
     lacks: "fallocate",
+    checker: "fsck.jfs -n SOURCE",
+    replayer: "fsck.jfs -a SOURCE",
     guest: Guest { modules_before: &["nls_utf8"], ..FileSystem::BLOCK.guest },
     ..FileSystem::BLOCK
 };

@@ -30,6 +30,7 @@ pub const V36: FileSystem = FileSystem {
     limits: Limits::links(64_535),
     timers: &[Timer { option: "commit", ..Timer::new("journal commit", 30.0) }],
     no_barrier: &["barrier=none"],
+    checker: "reiserfsck --check --yes --quiet SOURCE",
     ..FileSystem::BLOCK
 };
 

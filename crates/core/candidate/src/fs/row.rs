@@ -58,6 +58,8 @@ pub struct FileSystem {
     pub free_extents: &'static str,
     /// The command that finds damage of an unmounted one and writes nothing; 0 where there is none. SOURCE is replaced.
     pub checker: &'static str,
+    /// The command that replays the journal of an unmounted one, where the driver does not.
+    pub replayer: &'static str,
     /// Mount options for an image of anybody, perhaps a copy of one that is mounted.
     pub of_copy: &'static [&'static str],
 }
@@ -194,6 +196,7 @@ impl FileSystem {
         as_host: HostKind::InPlace,
         free_extents: "",
         checker: "",
+        replayer: "",
         of_copy: &[],
     };
 

@@ -12,6 +12,7 @@ pub const EXAMPLES: &str = "Examples:
   pickfs crash --fs ext4 --check 'test \"$(wc -l < log)\" -ge \"$PICKFS_ACKNOWLEDGED\"' -- \\
       sh -c 'for n in 1 2 3; do echo $n >> log; sync log; echo $n; done'
   pickfs crash --log disk.log --fs ext4 --size 1GiB --check CMD     what dm-log-writes saw on another machine
+  pickfs crash --engine qemu --fs jfs --fs f2fs --writer journal/append/fdatasync     under other kernels
   pickfs crash --of pickfs-runs/2026-11-23-crash/recording-1 --state STATE --save image
 
 Each line that a command prints is a promise: what it tells of must outlive a crash behind
@@ -19,7 +20,7 @@ it. It counts from when it was read, so a program that syncs a moment after its 
 found out. --check runs in the root of the mounted state, with the promises that are due on
 its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they are
 kept, and may say no where none is due. --of and --log mount what somebody recorded with this
-kernel's own driver, which a damaged image can crash: look at a stranger's in a guest.
+kernel's own driver, which a damaged image can crash: look at a stranger's with --engine qemu.
 
 It makes and mounts file systems, so only root may. Exit codes: 0 what was promised was kept,
 3 it was not, or a session failed; 1 could not be done, 2 usage error, 130 interrupted.";
@@ -43,6 +44,13 @@ pub struct CrashArgs {
     /// A candidate, fs[:mount options][;mkfs=options]; may be repeated (default: ext4, xfs, btrfs)
     #[arg(long = "fs", value_name = "CANDIDATE")]
     pub candidates: Vec<String>,
+    /// In guests, of our own writers: qemu (qemu-kvm where KVM works, else qemu-tcg) or one of those two; with --of,
+    /// whether another kernel says the same
+    #[arg(long, value_name = "ENGINE", conflicts_with_all = ["command", "log"])]
+    pub engine: Option<String>,
+    /// Kernel of the guests: a series as 6.12, or the version of its Debian package
+    #[arg(long, value_name = "VERSION", requires = "engine")]
+    pub kernel: Option<String>,
     /// Also ext4, xfs and btrfs with each feature that touches what is written at a sync, one at a time
     #[arg(long)]
     pub options: bool,

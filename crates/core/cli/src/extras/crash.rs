@@ -4,7 +4,7 @@ use std::{
     io::IsTerminal,
     path::{Path, PathBuf},
     sync::{
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::{Duration, Instant},
@@ -16,12 +16,14 @@ use pickfs_candidate::{
     fs::{Ground, find, names},
 };
 use pickfs_crash::{
-    ground::Means,
+    ground::{Guests, Means},
     model::{Crash, Device},
     oracle::Subject,
+    recording::Recording,
     report::{Cell, blind, document, json, seen},
     session::{Bench, Listener, Request, Session, SessionError, Writer, perform_all},
 };
+use pickfs_guest::{PackageCache, trials::kernels::Tools};
 use pickfs_lab::{
     interrupt::Interrupt,
     launch::{new_folder, worker_program},
@@ -33,6 +35,7 @@ use pickfs_record::{
 use pickfs_report::document::{html::html, markdown::markdown};
 use pickfs_sys::{block::BlockDevice, mount::mount_of};
 
+use super::{fetch, guests::engine_of};
 use crate::{
     commands::{crash::CrashArgs, run::give_to_caller},
     exit::Exit,
@@ -82,11 +85,26 @@ pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
     private::enter(None, || "; what was mounted is gone, a folder of the session may stay".into())?;
     let line = Line::new(requests.len())?;
     let folder = OwnFolder(new_folder(&args.out, "crash")?.canonicalize()?);
-    let means = Means { program: worker_program(), folder: folder.0.join("work") };
+    let (program, guests) = (worker_program(), guests(args, &requests)?);
+    let means = Means { program, folder: folder.0.join("work"), guests };
     match &args.of {
         Some(recording) => looked_again(args, &means, recording, &line),
         None => explored(args, &means, &requests, &folder.0, &line),
     }
+}
+
+/// With all that makes these candidates.
+fn guests(args: &CrashArgs, requests: &[Request]) -> anyhow::Result<Option<Arc<Guests>>> {
+    let Some(engine) = &args.engine else { return Ok(None) };
+    let cache = PackageCache::open_default()?.asking(fetch::ask());
+    let engine = engine_of(engine, &cache)?;
+    let kernel = engine.kernel(&cache, args.kernel.as_deref())?;
+    let recorded = args.of.as_deref().map(Recording::read).transpose()?;
+    let mut tools = Tools::default();
+    for request in requests.iter().chain(recorded.as_ref().map(|recorded| &recorded.request)) {
+        find(&request.candidate.fs).map_or(Ok(()), |row| tools.want(&cache, row))?;
+    }
+    Ok(Some(Arc::new(Guests { engine, kernel, tools })))
 }
 
 fn explored(
@@ -133,8 +151,13 @@ fn explored(
     if blind(&cells).is_some() {
         return Ok(ended(Exit::Failed));
     }
-    let is_broken = |cell: &Cell| cell.is_promised() && !cell.kept_all();
-    let is_broken = has_failed || cells.iter().any(is_broken);
+    let is_broken = cells.iter().any(|cell| cell.is_promised() && !cell.kept_all());
+    if is_broken && args.engine.is_none() && args.command.is_empty() && args.log.is_none() {
+        terminal::tell(
+            "whether another kernel says the same: the command that is told, with --engine qemu",
+        );
+    }
+    let is_broken = has_failed || is_broken;
     Ok(ended(if is_broken { Exit::TrialsFailed } else { Exit::Done }))
 }
 
@@ -225,7 +248,9 @@ fn candidates(args: &CrashArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     if words.is_empty() && args.plan.is_empty() {
         for name in names().into_iter().take(CANDIDATES) {
             match availability(name) {
-                Availability::Missing(missing) => terminal::tell(&missing.to_string()),
+                Availability::Missing(missing) if args.engine.is_none() => {
+                    terminal::tell(&missing.to_string());
+                }
                 _ => words.push(name),
             }
         }

@@ -30,7 +30,7 @@ pub fn arrange() -> Option<ExitCode> {
     #[cfg(feature = "explain")]
     explain::add();
     #[cfg(feature = "crash")]
-    if let Some(ended) = pickfs_crash::ground::recorder::run() {
+    if let Some(ended) = pickfs_crash::run() {
         return Some(ended);
     }
     #[cfg(feature = "features")]

@@ -12,20 +12,32 @@ fn in_shell(out: &Path, line: &str) -> Said {
     shell.output().unwrap().into()
 }
 
-/// As docs/crash.md has it.
+/// An example of docs/crash.md ends so, and otherwise where its database was told not to sync.
+fn assert_database(number: usize, sync: [&str; 2], states: u32) {
+    let (_guard, out) = folder();
+    let docs = include_str!("../../../../../docs/crash.md");
+    let example = docs.split("```sh\n").nth(number).unwrap().split_once("```").unwrap().0;
+    assert!(example.contains(sync[0]), "{example}");
+    let words = format!("pickfs crash --crash power-loss --states {states}");
+    let example = example.replace("./run crash", &words);
+    for (sync_in, word, code) in [(sync[0], "KEPT", 0), (sync[1], "LOST", 3)] {
+        let said = in_shell(&out, &example.replace(sync[0], sync_in));
+        assert_eq!(said.code, Some(code), "{sync_in}: {said:?}");
+        assert!(said.out.starts_with(word), "{sync_in}: {}", said.out);
+    }
+}
+
 #[test]
 fn sqlite_keeps_what_it_committed_unless_it_was_told_not_to_sync() {
     only_if!(may_run(&["mkfs.ext4", "/dev/fuse", "sqlite3"]));
-    let (_guard, out) = folder();
-    let docs = include_str!("../../../../../docs/crash.md");
-    let example = docs.split_once("```sh\n").unwrap().1.split_once("```").unwrap().0;
-    let example = example.replace("./run crash", "pickfs crash --crash power-loss --states 120");
-    for (synchronous, word, code) in [("full", "KEPT", 0), ("off", "LOST", 3)] {
-        let example = example.replace("synchronous=full", &format!("synchronous={synchronous}"));
-        let said = in_shell(&out, &example);
-        assert_eq!(said.code, Some(code), "{synchronous}: {said:?}");
-        assert!(said.out.starts_with(word), "{synchronous}: {}", said.out);
-    }
+    assert_database(1, ["synchronous=full", "synchronous=off"], 120);
+}
+
+#[test]
+fn postgresql_keeps_what_it_committed_unless_it_was_told_not_to_wait() {
+    only_if!(may_run(&["mkfs.ext4", "/dev/fuse", "postgres", "initdb", "psql", "setpriv"]));
+    let off = "-c listen_addresses= -c synchronous_commit=off";
+    assert_database(2, ["-c listen_addresses=", off], 30);
 }
 
 /// Without its sync it does not, and the command that is told makes such a state again.

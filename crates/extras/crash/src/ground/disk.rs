@@ -7,38 +7,36 @@
 //! ```
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    process::{Command, Output, Stdio},
+    sync::Arc,
+    time::Duration,
 };
 
 use pickfs_candidate::{
-    Availability, TargetError, Unavailable, availability,
-    carry_out::{NoCalls, carry_out_all},
+    Availability, TargetError, Unavailable,
+    availability::{availability, find_program},
+    carry_out::{Calls, NoCalls, carry_out_all},
     fs::{FileSystem, Ground, Place, find, words},
 };
 use pickfs_record::{Action, CandidateSpec, StepRecord};
-use pickfs_sys::{
-    block::{BlockDevice, ExclusiveProbe},
-    loop_device::LoopDevice,
-};
-use rustix::{
-    fs::{FlockOperation, OFlags, flock},
-    io::Errno,
-};
+use pickfs_sys::loop_device::LoopDevice;
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::{
     error::GroundError,
+    guests::Guests,
+    mounting::Mounting,
     recorder::{Recorder, Source, plain_file},
     watchdog::Watchdog,
 };
-use crate::log::IMAGE_BYTES_MAX;
+use crate::log::{IMAGE_BYTES_MAX, Position};
 
 /// Longer than any recovery of an image of this size, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);
-const FREE_LIMIT: Duration = Duration::from_secs(20);
-const FREE_POLL: Duration = Duration::from_millis(1);
 
 /// What a session needs of its machine.
 #[derive(Debug, Clone)]
@@ -47,19 +45,45 @@ pub struct Means {
     pub program: PathBuf,
     /// Of ours alone; mount points are made in it and taken away again.
     pub folder: PathBuf,
+    /// Where another kernel writes and mounts.
+    pub guests: Option<Arc<Guests>>,
+}
+
+impl Means {
+    /// Release of the kernel that writes and mounts.
+    pub(crate) fn kernel(&self) -> String {
+        let here = || rustix::system::uname().release().to_string_lossy().into_owned();
+        self.guests.as_ref().map_or_else(here, |guests| guests.to_string())
+    }
+
+    fn program(&self, name: &str) -> Option<Vec<OsString>> {
+        find_program(name).map(|path| vec![path.into()]).or_else(|| self.brought(name))
+    }
+}
+
+/// What makes and checks candidates of guests and is not installed here.
+impl Calls for &Means {
+    fn call(&mut self, name: &str, args: &[String]) -> Result<String, TargetError> {
+        NoCalls.call(name, args)
+    }
+
+    fn brought(&self, program: &str) -> Option<Vec<OsString>> {
+        self.guests.as_ref()?.tools.beside(program)
+    }
 }
 
 /// Dropping it takes away what is mounted, the loop device, then the recorder.
 #[derive(Debug)]
 pub struct Disk {
-    is_mounted: bool,
+    pub(super) mounting: Mounting,
     device: Option<LoopDevice>,
     // Dropped in this order.
     pub(super) recorder: Recorder,
-    folders: Folders,
+    _folders: Folders,
+    means: Means,
     pub(super) row: &'static FileSystem,
-    spec: CandidateSpec,
-    place: Place,
+    pub(super) spec: CandidateSpec,
+    pub(super) place: Place,
     watchdog: Watchdog,
     /// A recording: mounted twice at once, one would be taken for the other.
     _lock: Option<File>,
@@ -91,15 +115,15 @@ impl Disk {
         image_bytes: u64,
         log: &mut Vec<StepRecord>,
     ) -> Result<Self, GroundError> {
-        let row = checked(spec, image_bytes)?;
+        let row = checked(means, spec, image_bytes)?;
         let disk = Self::on(means, row, spec, (None, image_bytes))?;
         let steps = row.make(spec, &disk.place);
         if steps.iter().any(|step| matches!(step.action, Action::Call { .. })) {
             return Err(not_here(row.name, "it takes more than programs and a mount"));
         }
         disk.watch();
-        carry_out_all(&steps, &mut NoCalls, log)?;
-        disk.forget_pages()?;
+        carry_out_all(&steps, &mut &*means, log)?;
+        disk.mounting.forget_pages()?;
         disk.unwatch()?;
         Ok(disk)
     }
@@ -112,7 +136,7 @@ impl Disk {
         recording: &Path,
         least_bytes: u64,
     ) -> Result<Self, GroundError> {
-        let row = checked(spec, IMAGE_BYTES_MAX)?;
+        let row = checked(means, spec, IMAGE_BYTES_MAX)?;
         let locked = plain_file(recording).map_err(io("open", recording))?;
         if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Err(not_here(row.name, "another process looks at this recording"));
@@ -153,11 +177,18 @@ impl Disk {
             unique_name: format!("pickfs-{:012x}", fastrand::u64(..) >> 16),
             log: None,
         };
+        let mounting = Mounting {
+            device: device.path().to_owned(),
+            at: folders.0[1].clone(),
+            mount: row.mount(spec, &place),
+            unmount: row.unmount(spec, &place),
+            is_mounted: false,
+        };
         let watchdog = Watchdog::over(recorder.breaker());
-        let (spec, device, is_mounted) = (spec.clone(), Some(device), false);
-        let _lock = None;
+        let (spec, device, _lock, _folders) = (spec.clone(), Some(device), None, folders);
+        let means = means.clone();
         let disk =
-            Self { is_mounted, device, recorder, folders, row, spec, place, watchdog, _lock };
+            Self { mounting, device, recorder, _folders, means, row, spec, place, watchdog, _lock };
         if !is_direct {
             let why = "the loop device keeps pages of its own, which would hide the states";
             return Err(not_here(row.name, why));
@@ -180,63 +211,36 @@ impl Disk {
         &mut self.recorder
     }
 
+    /// Of the recording.
+    pub(crate) fn position(&self) -> Position {
+        self.recorder.position()
+    }
+
     pub fn device(&self) -> &Path {
-        Path::new(&self.place.device)
+        &self.mounting.device
     }
 
     /// Where it is mounted, or would be.
     pub fn at(&self) -> &Path {
-        &self.folders.0[1]
+        &self.mounting.at
     }
 
     pub fn mount(&mut self) -> Result<(), GroundError> {
-        self.forget_pages()?;
-        let steps = self.row.mount(&self.spec, &self.place);
-        let deadline = Instant::now() + FREE_LIMIT;
-        loop {
-            let mounted = carry_out_all(&steps, &mut NoCalls, &mut Vec::new());
-            self.is_mounted = true;
-            let Err(error) = mounted else { return Ok(()) };
-            // Of several steps the first may be done.
-            self.is_mounted = steps.len() > 1;
-            let _ = self.unmount();
-            self.is_mounted = false;
-            self.wait_until_free()?;
-            // Who looks for a free loop device claims this one for a moment.
-            let is_busy = matches!(&error, TargetError::System(it) if it.is(Errno::BUSY));
-            if !is_busy || Instant::now() > deadline {
-                return Err(error.into());
-            }
-        }
+        self.mounting.mount()
     }
 
-    pub fn unmount(&mut self) -> Result<(), GroundError> {
-        if self.is_mounted {
-            let steps = self.row.unmount(&self.spec, &self.place);
-            carry_out_all(&steps, &mut NoCalls, &mut Vec::new())?;
-            self.is_mounted = false;
-            self.wait_until_free()?;
-        }
-        Ok(())
-    }
-
-    /// A file system may outlive its last mount for a moment: a process that was just forked has all that we have open,
-    /// until it runs its program. Mounted again meanwhile, it would go on with what it knows of the state before.
-    fn wait_until_free(&self) -> Result<(), GroundError> {
-        let device = BlockDevice::at(self.device())?;
-        let deadline = Instant::now() + FREE_LIMIT;
-        while device.probe_exclusive()? == ExclusiveProbe::Held {
-            if Instant::now() > deadline {
-                return Err(GroundError::Held(self.device().to_owned()));
-            }
-            std::thread::sleep(FREE_POLL);
-        }
-        Ok(())
-    }
-
-    /// What the page cache holds of the device is of the state before.
-    pub(super) fn forget_pages(&self) -> Result<(), GroundError> {
-        Ok(BlockDevice::at(self.device())?.flush_buffers()?)
+    /// Runs a command of the candidate's row on the disk, which is not mounted; nothing where no such program is here.
+    pub(super) fn run(&self, command: &str) -> Result<Option<Output>, GroundError> {
+        let device = self.device().to_string_lossy();
+        let mut words = command.split_whitespace().map(|word| word.replace("SOURCE", &device));
+        let Some(program) = words.next().and_then(|name| self.means.program(&name)) else {
+            return Ok(None);
+        };
+        let mut command = Command::new(&program[0]);
+        command.args(&program[1..]).args(words).env("LC_ALL", "C").stdin(Stdio::null());
+        let output = command.output().map_err(GroundError::Start)?;
+        self.mounting.forget_pages()?;
+        Ok(Some(output))
     }
 
     /// In order, and with a report.
@@ -248,16 +252,22 @@ impl Disk {
 
     /// Waits: the mount point of the recorder is in use until the kernel has let go of its file.
     fn take_away(&mut self) -> Result<(), GroundError> {
-        let unmounted = self.unmount();
+        let unmounted = self.mounting.unmount();
         let detached = self.device.take().map_or(Ok(()), LoopDevice::detach);
         unmounted?;
         Ok(detached?)
     }
 }
 
-fn checked(spec: &CandidateSpec, image_bytes: u64) -> Result<&'static FileSystem, GroundError> {
-    if let Availability::Missing(missing) = availability(&spec.fs) {
-        return Err(missing.into());
+fn checked(
+    means: &Means,
+    spec: &CandidateSpec,
+    image_bytes: u64,
+) -> Result<&'static FileSystem, GroundError> {
+    match (availability(&spec.fs), &means.guests) {
+        (Availability::Missing(missing), None) => return Err(missing.into()),
+        (_, Some(guests)) => guests.check(&spec.fs)?,
+        _ => {}
     }
     words::check(spec)?;
     let mut words = spec.mount_options.iter().chain(&spec.mkfs_options);
@@ -266,6 +276,11 @@ fn checked(spec: &CandidateSpec, image_bytes: u64) -> Result<&'static FileSystem
     }
     let row = find(&spec.fs).filter(|row| row.ground == Ground::BlockDevice);
     let row = row.ok_or_else(|| not_here(&spec.fs, "it lives on no disk"))?;
+    if let Some(name) = row.replayer.split(' ').next().filter(|name| !name.is_empty()) {
+        let lacks =
+            || not_here(row.name, format!("{name}, which replays its journal, is not here"));
+        means.program(name).ok_or_else(lacks)?;
+    }
     if image_bytes < row.minimum_bytes {
         return Err(Unavailable::too_small(row, image_bytes).into());
     }
@@ -276,7 +291,7 @@ fn checked(spec: &CandidateSpec, image_bytes: u64) -> Result<&'static FileSystem
     Ok(row)
 }
 
-fn not_here(fs: &str, why: impl Into<String>) -> GroundError {
+pub(super) fn not_here(fs: &str, why: impl Into<String>) -> GroundError {
     GroundError::NotHere { fs: fs.into(), why: why.into() }
 }
 

@@ -1,6 +1,7 @@
 use std::{io, path::PathBuf, time::Duration};
 
 use pickfs_candidate::{TargetError, Unavailable};
+use pickfs_guest::GuestError;
 use pickfs_sys::refused::Refused;
 
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,10 @@ pub enum GroundError {
     Recorder(String),
     #[error(transparent)]
     Refused(#[from] Refused),
+    #[error(transparent)]
+    Guest(#[from] GuestError),
+    #[error("in the guest: {0}")]
+    Inside(String),
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]

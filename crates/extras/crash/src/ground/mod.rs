@@ -2,6 +2,8 @@
 
 mod disk;
 mod error;
+mod guests;
+mod mounting;
 mod prober;
 pub mod recorder;
 mod served;
@@ -10,4 +12,6 @@ mod watchdog;
 
 pub use disk::{Disk, Means};
 pub use error::GroundError;
+pub use guests::Guests;
+pub(crate) use guests::{Away, run as run_inside};
 pub use prober::Prober;

@@ -59,13 +59,20 @@ pub(crate) enum Order {
 
 type Answer = Result<(), String>;
 
-/// `None` where this process was started for something else.
-pub fn run() -> Option<ExitCode> {
+/// `None` where this process was started for something else than `pickfs worker WORD`.
+pub(super) fn run_as(
+    word: &str,
+    serve: fn(&mut io::StdinLock<'static>, &mut io::StdoutLock<'static>) -> io::Result<()>,
+) -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
-    (words.next()? == WORKER && words.next()? == WORD).then(|| {
+    (words.next()? == WORKER && words.next()? == word).then(|| {
         let done = serve(&mut io::stdin().lock(), &mut io::stdout().lock());
         if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
+}
+
+pub(crate) fn run() -> Option<ExitCode> {
+    run_as(WORD, serve)
 }
 
 fn serve(orders: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
@@ -158,7 +165,7 @@ pub fn recording(path: &Path, least_bytes: u64) -> Result<Log, String> {
     Ok(log)
 }
 
-fn heard<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+pub(super) fn heard<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = String::new();
     match from.read_line(&mut line)? {
         0 => Ok(None),
@@ -166,7 +173,7 @@ fn heard<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> io::Result<Opti
     }
 }
 
-fn say(words: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
+pub(super) fn say(words: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
     let mut line = serde_json::to_vec(words)?;
     line.push(b'\n');
     to.write_all(&line)?;
