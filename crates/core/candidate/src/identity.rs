@@ -91,7 +91,7 @@ fn number((major, minor): (u32, u32)) -> String {
 }
 
 /// Names this boot; empty where the kernel does not say, which equals nothing but itself.
-pub(crate) fn boot_id() -> String {
+pub fn boot_id() -> String {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     text.trim().to_owned()
 }

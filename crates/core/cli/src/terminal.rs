@@ -46,6 +46,13 @@ pub fn line(text: &str) {
     put(&format!("{text}\n"));
 }
 
+/// A line for somebody without whom there is no going on.
+#[cfg(feature = "crash")]
+pub fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush())
+}
+
 /// Indented from the second line of a terminal on; one line elsewhere, for programs that read it.
 pub fn flow(text: &str, indent: usize) {
     match rustix::termios::tcgetwinsize(io::stdout()) {

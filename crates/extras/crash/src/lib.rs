@@ -9,6 +9,7 @@
 //! explore    crash points ─► `Remains`, one by one, equal images once; a failure made as small as it can be
 //! prober     a `Remains` is served, mounted, looked at by a `Check`, unmounted and dropped
 //! oracle     checks: which records were due, which are there
+//! witness    a real disk instead: what it acknowledged until its power went is known elsewhere
 //! ```
 //!
 //! The border of the two halves: `model`, `explore` and `oracle` are pure and know [`log`] alone. They give
@@ -29,6 +30,7 @@ pub mod recording;
 pub mod report;
 mod request;
 pub mod session;
+pub mod witness;
 
 use std::process::ExitCode;
 

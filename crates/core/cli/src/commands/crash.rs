@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 pub const EXAMPLES: &str = "Examples:
   pickfs crash                            ext4, xfs and btrfs, 15 writers, three kinds of crash: 45 recordings
@@ -14,6 +14,7 @@ pub const EXAMPLES: &str = "Examples:
   pickfs crash --log disk.log --fs ext4 --size 1GiB --check CMD     what dm-log-writes saw on another machine
   pickfs crash --engine qemu --fs jfs --fs f2fs --writer journal/append/fdatasync     under other kernels
   pickfs crash --of pickfs-runs/2026-11-23-crash/recording-1 --state STATE --save image
+  ssh root@OTHER pickfs crash witnessed /mnt/new | pickfs crash witness heard     then cut OTHER's power
 
 Each line that a command prints is a promise: what it tells of must outlive a crash behind
 it. It counts from when it was read, so a program that syncs a moment after its line is not
@@ -22,12 +23,45 @@ its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where
 kept, and may say no where none is due. --of and --log mount what somebody recorded with this
 kernel's own driver, which a damaged image can crash: look at a stranger's with --engine qemu.
 
-It makes and mounts file systems, so only root may. Exit codes: 0 what was promised was kept,
-3 it was not, or a session failed; 1 could not be done, 2 usage error, 130 interrupted.";
+It makes and mounts file systems, so only root may; whoever may write a folder may have it
+witnessed. Exit codes: 0 what was promised was kept, 3 it was not, or a session failed; 1 could
+not be done, 2 usage error, 130 interrupted.";
+
+/// A real disk, and a machine beside it.
+#[derive(Debug, Clone, Subcommand)]
+pub enum RealDisk {
+    /// On the machine whose power is cut: write records, and say each that is acknowledged
+    Witnessed {
+        /// A new folder on the disk in question
+        dir: PathBuf,
+        /// One that syncs each record
+        #[arg(long, value_name = "WRITER", default_value = "journal/pwrite/fdatasync")]
+        writer: String,
+        /// At most; each takes 300 bytes
+        #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+        records: u64,
+    },
+    /// On another machine: write down what is said on standard input
+    Witness {
+        /// A new file
+        file: PathBuf,
+    },
+    /// After the boot: whether the folder has what the witness heard of
+    Judge {
+        /// The folder that was written
+        dir: PathBuf,
+        /// What the witness wrote down, copied here
+        file: PathBuf,
+    },
+}
 
 /// `pickfs crash`.
 #[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct CrashArgs {
+    /// A real disk
+    #[command(subcommand)]
+    pub real_disk: Option<RealDisk>,
     /// A command instead of our own writers; each line that it prints is a promise
     #[arg(last = true, value_name = "COMMAND", requires = "check")]
     pub command: Vec<String>,

@@ -14,6 +14,7 @@ use anyhow::{Context, anyhow, bail};
 use pickfs_candidate::{
     Availability, availability,
     fs::{Ground, find, names},
+    identity::boot_id,
 };
 use pickfs_crash::{
     ground::{Guests, Means},
@@ -22,6 +23,7 @@ use pickfs_crash::{
     recording::Recording,
     report::{Cell, blind, document, json, seen},
     session::{Bench, Listener, Request, Session, SessionError, Writer, perform_all},
+    witness,
 };
 use pickfs_guest::{PackageCache, trials::kernels::Tools};
 use pickfs_lab::{
@@ -37,7 +39,10 @@ use pickfs_sys::{block::BlockDevice, mount::mount_of};
 
 use super::{fetch, guests::engine_of};
 use crate::{
-    commands::{crash::CrashArgs, run::give_to_caller},
+    commands::{
+        crash::{CrashArgs, RealDisk},
+        run::give_to_caller,
+    },
     exit::Exit,
     overrides::named_plan,
     private, terminal,
@@ -69,6 +74,9 @@ const AT_ONCE: usize = 8;
 const REDRAW_EACH: Duration = Duration::from_millis(200);
 
 pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
+    if let Some(real_disk) = &args.real_disk {
+        return of_real_disk(real_disk);
+    }
     let requests = if args.of.is_some() { Vec::new() } else { requests(args)? };
     let is_others = !args.command.is_empty() || args.of.is_some() || args.log.is_some();
     if args.check.is_some() && !is_others {
@@ -91,6 +99,34 @@ pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
         Some(recording) => looked_again(args, &means, recording, &line),
         None => explored(args, &means, &requests, &folder.0, &line),
     }
+}
+
+fn of_real_disk(what: &RealDisk) -> anyhow::Result<Exit> {
+    match what {
+        RealDisk::Witnessed { dir, writer, records } => {
+            witness::write(dir, writer, *records, &mut terminal::say)?;
+            terminal::tell("all records were written before the power went; ask for more");
+        }
+        RealDisk::Witness { file } => {
+            let began = &mut || {
+                let path = file.display();
+                terminal::tell(&format!(
+                    "the first record is due: cut that machine's power now or later, end this, boot it, copy {path} there, \
+                     and ask `pickfs crash judge DIR {path}`"
+                ));
+            };
+            let records = witness::witness(std::io::stdin(), file, began)?;
+            terminal::tell(&format!("{records} records were heard of"));
+        }
+        RealDisk::Judge { dir, file } => {
+            let judged = witness::judge(dir, file, &boot_id())?;
+            terminal::show(&judged.document());
+            if judged.found.is_fault() {
+                return Ok(Exit::TrialsFailed);
+            }
+        }
+    }
+    Ok(Exit::Done)
 }
 
 /// With all that makes these candidates.

@@ -40,6 +40,37 @@ fn postgresql_keeps_what_it_committed_unless_it_was_told_not_to_wait() {
     assert_database(2, ["-c listen_addresses=", off], 30);
 }
 
+/// The explorer is the disk, and the judge its check, as if the machine had booted in between.
+#[test]
+fn a_witness_finds_the_disk_that_lies_and_no_other() {
+    only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
+    let (_guard, out) = folder();
+    let check = format!(
+        "cat > heard; test $PICKFS_ACKNOWLEDGED -gt 1 || exit 0
+         sed -i s/$(cat /proc/sys/kernel/random/boot_id)/before/ heard new/session &&
+         {PICKFS} crash judge new heard"
+    );
+    for (flush, word) in [("", "KEPT"), ("--lying", "SEEN")] {
+        let line = format!(
+            "pickfs crash --fs ext4 --crash power-loss --states 60 {flush} --check '{check}' -- \
+             {PICKFS} crash witnessed new --records 40"
+        );
+        let said = in_shell(&out, &line);
+        assert!(said.code == Some(0) && said.out.starts_with(word), "{flush}: {said:?}");
+    }
+}
+
+#[test]
+fn a_witness_writes_down_what_it_hears_and_judges_after_a_boot_alone() {
+    let (_guard, out) = folder();
+    let line = "pickfs crash witnessed new --records 50 | pickfs crash witness heard";
+    let said = in_shell(&out, line);
+    assert!(said.code == Some(0) && said.err.contains("50 records were heard of"), "{said:?}");
+    assert_eq!(fs::read_to_string(out.join("heard")).unwrap().lines().count(), 51);
+    let said = in_shell(&out, "pickfs crash judge new heard");
+    assert!(said.code == Some(1) && said.err.contains("has not booted since"), "{said:?}");
+}
+
 /// Without its sync it does not, and the command that is told makes such a state again.
 #[test]
 fn the_example_of_the_help_keeps_its_promises() {
