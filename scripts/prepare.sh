@@ -135,8 +135,9 @@ may() {
 # Installs packages in one call; where that fails one by one, so that one that cannot be had does not stop the
 # others. Why it cannot be had is for the package manager to say.
 install_packages() {
-    local package log wanted=()
+    local package log wanted=() had_sshd=no
     log=$(mktemp)
+    if has sshd || [ -e /usr/sbin/sshd ]; then had_sshd=yes; fi
     if [ "$family" = debian ]; then
         say "apt-get update"
         apt-get update -q </dev/null >"$log" 2>&1 || say "apt-get update failed: $(tail -n 3 "$log")"
@@ -157,6 +158,16 @@ install_packages() {
     fi
     rm -f "$log"
     hash -r
+    [ "$had_sshd" = yes ] || silence_sshd
+}
+
+# Tests start an sshd themselves, in namespaces. One that came for them listens nowhere else, now and after a boot.
+silence_sshd() {
+    local unit
+    has systemctl && [ -e /usr/sbin/sshd ] || return 0
+    for unit in ssh.socket ssh.service sshd.service; do
+        systemctl disable --now "$unit" >/dev/null 2>&1 || true
+    done
 }
 
 # Whether the distribution's own Rust would be new enough. Only apt can be asked before; elsewhere what came is asked.

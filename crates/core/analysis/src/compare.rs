@@ -13,7 +13,7 @@ mod choices;
 
 use pickfs_record::{
     Cell, Environment, Findings, RunRecord,
-    environment::{Difference, REDUCED_KEY},
+    environment::{Difference, MACHINE_KEY, REDUCED_KEY},
     finding::{Claim, Spread},
     plan::Metric,
     quantity::significant,
@@ -26,6 +26,7 @@ use crate::{
     decide::Rules,
     doubts::notices,
     engine::unlike_engines,
+    fleet::{Fleet, fleet},
     gates,
     panels::{Disturbed, Group, Member, applies, groups},
     phases::scale::{are_alike, scale},
@@ -51,6 +52,9 @@ pub struct Named<'a> {
 pub struct RunComparison {
     /// Names of the runs.
     pub runs: Vec<String>,
+    /// Whether the choice holds across hosts, where the runs are of one plan and of two hosts or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
     /// What a reader must know before the ratios.
     pub warnings: Vec<String>,
     /// From each run to the next.
@@ -138,6 +142,7 @@ const FLEETING: &[&str] = &[
     "host.boot_id",
     "host.uptime",
     "host.run_mark",
+    MACHINE_KEY,
     "load.",
 ];
 
@@ -169,9 +174,11 @@ pub fn compare(runs: &[Named<'_>]) -> RunComparison {
     let alpha = ALPHA / rows.len().max(1) as f64;
     let rules = runs.first().map(|one| Rules { alpha, ..Rules::of(&one.run.plan) });
     let cells = rows.iter().zip(rules.iter().cycle());
+    let fleet = fleet(runs);
     RunComparison {
         runs: runs.iter().map(|one| one.name.to_owned()).collect(),
-        warnings: warnings(runs),
+        warnings: warnings(runs, fleet.as_ref()),
+        fleet,
         choices: match runs {
             [first, .., last] if replaced.iter().all(Option::is_none) => {
                 choices::judged(first, last)
@@ -386,16 +393,20 @@ fn is_reading(key: &str) -> bool {
     key.starts_with("card.")
 }
 
-fn warnings(runs: &[Named<'_>]) -> Vec<String> {
-    let mut warnings = vec![
-        "the runs share no blocks: block n of one stands beside block n of the other, and what \
-         drifted between the runs is in every ratio"
-            .to_string(),
-    ];
+fn warnings(runs: &[Named<'_>], fleet: Option<&Fleet>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    // Of more than two hosts none stands beside another.
+    if fleet.is_none() || runs.len() == 2 {
+        warnings.push(
+            "the runs share no blocks: block n of one stands beside block n of the other, and what \
+             drifted between the runs is in every ratio"
+                .to_string(),
+        );
+    }
     for one in runs {
         let kinds: Vec<String> = notices(one.run).into_iter().map(|notice| notice.kind).collect();
         if !kinds.is_empty() {
-            warnings.push(format!("{} has doubts of its own: {}", one.name, list(&kinds)));
+            warnings.push(format!("the run {} has doubts of its own: {}", one.name, list(&kinds)));
         }
     }
     warnings

@@ -114,13 +114,25 @@ pub fn decide_but(
     };
     let pairs: Vec<Vec<Vec<(u32, f64)>>> =
         (0..count).map(|a| (0..count).map(|b| series(a, b)).collect()).collect();
+    of_pairs(pairs, rules, withheld)
+}
+
+/// The same of values that stand in pairs alone: by candidate, then by opponent, (block from 1, ln of own / theirs).
+pub(crate) fn of_pairs(
+    pairs: Vec<Vec<Vec<(u32, f64)>>>,
+    rules: Rules,
+    withheld: Vec<(usize, usize)>,
+) -> Decision {
+    let count = pairs.len();
+    let last = pairs.iter().flatten().filter_map(|series| series.last()).map(|(block, _)| *block);
+    let blocks = last.max().unwrap_or(0);
     let margin = rules.margin.max(0.0).ln_1p();
-    let needed = wins_needed(rules.alpha / count as f64, rules.planned, blocks.len());
+    let needed = wins_needed(rules.alpha / count as f64, rules.planned, blocks as usize);
     let within = |pair: &Vec<_>| reached(pair, &needed, |ratio| ratio < margin);
     let within = pairs.iter().map(|row| row.iter().map(within).collect()).collect();
     let standings = vec![Standing::Left; count];
     let mut decision = Decision { rules, pairs, standings, within, withheld };
-    decision.play(blocks.len() as u32);
+    decision.play(blocks);
     decision
 }
 
@@ -219,6 +231,11 @@ impl Decision {
         let later = self.pairs[a][b].iter().filter(|(number, _)| *number > block);
         let faster = later.clone().filter(|(_, ratio)| *ratio < 0.0);
         (later.count() as u32, faster.count() as u32)
+    }
+
+    /// The logarithms of the blocks' ratios; none where nothing may be said of the pair.
+    pub(crate) fn series(&self, a: usize, b: usize) -> &[(u32, f64)] {
+        if self.is_withheld(a, b) { &[] } else { &self.pairs[a][b] }
     }
 
     fn is_withheld(&self, a: usize, b: usize) -> bool {

@@ -4,13 +4,14 @@
 use pickfs_record::{
     BackingKind, Outcome, RunRecord, TrialRecord,
     finding::Notice,
+    quantity::duration_text,
     record::{Flag, LoadRecord},
 };
 
 use crate::{disturbed, steady, summary::measured_s};
 
 pub const RATE_MISSED_SHARE: f64 = 0.01;
-pub const KINDS: [&str; 12] = [
+pub const KINDS: [&str; 14] = [
     "disturbed",
     "throttled",
     "rate-missed",
@@ -23,7 +24,15 @@ pub const KINDS: [&str; 12] = [
     "raw-out-of-band",
     "not-cold",
     "not-hot",
+    "late-start",
+    "clock-loose",
 ];
+/// Of a failed trial: what was acknowledged was not there for another host. Such a candidate is never ahead.
+pub const RECORDS_LOST: &str = "records-lost";
+/// Lanes on several hosts that begin farther apart than this measure different things.
+const START_SKEW_NS: u64 = 10_000_000;
+/// Clocks of hosts that may be farther apart than this tell no order of what happened on two of them.
+const CLOCK_ERROR_NS: u64 = 1_000_000;
 /// Trial environment key with the longest period in force, in seconds (rule 2).
 pub const LONGEST_PERIOD_KEY: &str = "period.longest_s";
 
@@ -52,6 +61,8 @@ fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
         ("holes", holes_text(trial)),
         ("not-direct", direct_text(trial)),
         ("overflow", overflow_text(trial)),
+        ("late-start", start_text(trial)),
+        ("clock-loose", clock_text(trial)),
     ];
     raised.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
 }
@@ -145,6 +156,20 @@ fn overflow_text(trial: &TrialRecord) -> Option<String> {
         .then(|| format!("{operations} operations were longer than the histogram holds"))
 }
 
+fn start_text(trial: &TrialRecord) -> Option<String> {
+    let last = trial.hosts.iter().max_by_key(|host| host.start_skew_ns)?;
+    let skew = duration_text(last.start_skew_ns as f64);
+    (last.start_skew_ns > START_SKEW_NS)
+        .then(|| format!("{} began {skew} after the first host", last.name))
+}
+
+fn clock_text(trial: &TrialRecord) -> Option<String> {
+    let loosest = trial.hosts.iter().max_by_key(|host| host.clock_error_ns())?;
+    let error = duration_text(loosest.clock_error_ns() as f64);
+    (loosest.clock_error_ns() > CLOCK_ERROR_NS)
+        .then(|| format!("the clock of {} is known to {error} only", loosest.name))
+}
+
 /// Doubts over the run, one notice per kind: the number of its trials, and the words
 /// of the first of them.
 pub fn notices(run: &RunRecord) -> Vec<Notice> {
@@ -165,6 +190,7 @@ pub fn notices(run: &RunRecord) -> Vec<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pickfs_record::record::HostShare;
     use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
 
     fn kinds(kind: MishapKind) -> Vec<(String, u32)> {
@@ -185,6 +211,25 @@ mod tests {
             assert_eq!(kinds(mishap), [(kind.to_string(), 1)]);
         }
         assert!(kinds(MishapKind::RateMissed(0.995)).is_empty());
+    }
+
+    #[test]
+    fn hosts_that_begin_late_or_have_loose_clocks_are_named() {
+        let mut run = fake_run(&FakeRun::default());
+        let host = |name: &str, offset_ns_max, start_skew_ns| HostShare {
+            name: name.into(),
+            offset_ns_max,
+            start_skew_ns,
+            ..HostShare::default()
+        };
+        run.trials[0].hosts = vec![host("h1", 0, 0), host("h2", 9_000, 90_000)];
+        assert!(notices(&run).is_empty());
+        run.trials[0].hosts = vec![host("h1", 3_000_000, 0), host("h2", 9_000, 90_000_000)];
+        let texts: Vec<String> = notices(&run).into_iter().map(|notice| notice.text).collect();
+        assert_eq!(
+            texts,
+            ["h2 began 90.0 ms after the first host", "the clock of h1 is known to 1.50 ms only"]
+        );
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod ending;
 pub mod engine;
 mod entry;
 pub mod factors;
+pub mod fleet;
 pub mod gates;
 pub mod noise;
 pub mod not_yet;

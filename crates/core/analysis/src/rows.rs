@@ -11,7 +11,6 @@ use crate::{
     engine,
     panels::{Disturbed, Group, Member},
     summary::{CAPACITY_KEY, median, rate_held, spread, sustained},
-    wording::unique,
 };
 
 pub fn rows(group: &Group<'_>, ops: Vec<Vec<OpSummary>>) -> Vec<Row> {
@@ -29,7 +28,7 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         durability: member.cell.durability,
         trials: chosen.len() as u32,
         failed: failures.len() as u32,
-        failure: failures.first().map(|reason| reason.to_string()),
+        failure: failures.first().map(|reason| told(reason)),
         skipped: skips.len() as u32,
         skip: skips.first().map(|reason| reason.to_string()),
         ops,
@@ -41,6 +40,12 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
         doubts: doubt_counts(&chosen),
         notes: notes(member, &chosen),
     }
+}
+
+/// What a row says of a failed trial; the end of a guest's console is the trial's own.
+pub(crate) fn told(reason: &str) -> String {
+    let kernel = |(what, _)| format!("{what}; what its kernel printed stands in the trial");
+    reason.split_once("; console: ").map_or_else(|| reason.into(), kernel)
 }
 
 fn failure(trial: &TrialRecord) -> Option<&str> {
@@ -107,7 +112,41 @@ fn notes(member: &Member<'_>, chosen: &[&TrialRecord]) -> Vec<String> {
     let told = chosen.iter().flat_map(|trial| &trial.notes).cloned();
     let told = missed(chosen).into_iter().chain(guests).chain(told);
     let told = told.filter(|note| !is_told_by_the_rate(note));
-    unique(backing.into_iter().chain(survived).chain(told))
+    merged(backing.into_iter().chain(survived).chain(told))
+}
+
+/// Notes that differ in numbers alone are one, with the range of each.
+fn merged(notes: impl Iterator<Item = String>) -> Vec<String> {
+    let number = |word: &str| {
+        let plain = word.ends_with(|c: char| c.is_ascii_digit()).then(|| word.replace(',', ""))?;
+        plain.parse::<f64>().ok()
+    };
+    let mut found: Vec<Vec<[String; 2]>> = Vec::new();
+    for note in notes {
+        let words: Vec<&str> = note.split(' ').collect();
+        let is_like = |ends: &[String; 2], word: &str| {
+            ends[0] == *word || number(&ends[0]).and(number(word)).is_some()
+        };
+        let like = found.iter_mut().find(|all| {
+            all.len() == words.len()
+                && all.iter().zip(&words).all(|(ends, word)| is_like(ends, word))
+        });
+        let Some(like) = like else {
+            found.push(words.iter().map(|word| [word.to_string(), word.to_string()]).collect());
+            continue;
+        };
+        for (ends, word) in like.iter_mut().zip(words) {
+            let at = number(word);
+            if at < number(&ends[0]) {
+                ends[0] = word.into();
+            } else if at > number(&ends[1]) {
+                ends[1] = word.into();
+            }
+        }
+    }
+    let text =
+        |[low, high]: [String; 2]| if low == high { low } else { format!("{low} to {high}") };
+    found.into_iter().map(|all| all.into_iter().map(text).collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// Operations that were due in the measured time and never begun, behind a stall that outlasted it.
@@ -170,9 +209,27 @@ mod tests {
         let row = row(&groups[0].members[1], Vec::new());
         assert_eq!((row.trials, row.failed, row.failure.as_deref()), (4, 1, Some("append: EIO")));
         assert_eq!((row.skipped, row.skip.as_deref()), (0, None));
+        let said = "died; what its kernel printed stands in the trial";
+        assert_eq!(told("died; console: RIP: 0010 | CS: 0010"), said);
         assert_eq!(row.doubts, [("disturbed".to_string(), 1), ("not-steady".to_string(), 1)]);
         assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);
+    }
+
+    #[test]
+    fn notes_that_differ_in_numbers_alone_are_one_with_their_ranges() {
+        let notes = [
+            "2.5 % of 1,000 were late",
+            "on CPU 1, alone",
+            "1.2 % of 900 were late",
+            "on CPU 0, alone",
+        ];
+        let notes = merged(notes.into_iter().chain(["9 % of 950 were late"]).map(String::from));
+        assert_eq!(
+            notes,
+            ["1.2 to 9 % of 900 to 1,000 were late", "on CPU 1, alone", "on CPU 0, alone"]
+        );
+        assert_eq!(merged(["a  b", "a  b", "a b"].map(String::from).into_iter()), ["a  b", "a b"]);
     }
 
     #[test]

@@ -56,6 +56,10 @@ pub fn steps_text(plan: &Plan, cells: &[Cell]) -> anyhow::Result<String> {
             commands.push(format!("{what:<60} # {how}"));
         }
     }
+    if let Some(ranks) = &plan.ranks {
+        let launcher = ranks.launcher.join(" ");
+        commands.push(format!("{launcher:<60} # starts the ranks of each trial"));
+    }
     commands.sort();
     commands.dedup();
     if !commands.is_empty() {

@@ -127,6 +127,14 @@ pub struct PlanChanges {
     /// A directory that exists: no mkfs, no mount, no root; several (--dir A --dir B) are compared
     #[arg(help_heading = WHERE, long = "dir", value_name = "DIR")]
     pub dirs: Vec<PathBuf>,
+    /// Ranks of MPI as lanes, by the words that launch them, as 'mpirun -np 4 --host a:2,b:2': many hosts, one folder that is
+    /// mounted on each of them and here; see pickfs doctor --ranks
+    #[arg(help_heading = WHERE, long, value_name = "WORDS", requires = "dirs")]
+    pub ranks: Option<String>,
+    /// With --ranks: how long the others are waited for when one has come, before their hosts are named and the trial fails
+    /// (default: 2m)
+    #[arg(help_heading = HOW_LONG, long, value_name = "DURATION", requires = "ranks")]
+    pub ranks_patience: Option<String>,
     /// Folder for the loop image: it chooses the disk (default: the run's own folder)
     #[arg(help_heading = WHERE, long, value_name = "DIR")]
     pub image_dir: Option<PathBuf>,
@@ -199,16 +207,26 @@ pub struct RunArgs {
     /// Resume an interrupted run, in a new block
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "candidates", "reference", "dirs", "ram", "image_dir", "size", "blocks", "seed", "measure", "warmup",
-        "raw_probe", "set", "axis", "until_decided", "budget",
+        "raw_probe", "set", "axis", "until_decided", "budget", "ranks",
     ])]
     pub resume: Option<PathBuf>,
     /// Run a stored plan again, the same in all but the seed, and compare: which earlier choices hold, changed, or cannot be told
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "plan", "fio", "resume", "candidates", "reference", "engine", "dirs", "ram", "device_state", "image_dir", "size",
         "blocks", "measure", "warmup", "raw_probe", "set", "axis", "until_decided", "budget", "explain", "cpus",
-        "allow_drop_caches", "allow_system_tuning", "allow_realtime",
+        "allow_drop_caches", "allow_system_tuning", "allow_realtime", "ranks",
     ])]
     pub again: Option<PathBuf>,
+    /// On many hosts at once, each for itself, by ssh to those of this file (one a line), or `slurm`: by srun to those of
+    /// the job; then whether the choice holds across them
+    #[arg(long, value_name = "FILE|slurm", conflicts_with_all = ["resume", "again"])]
+    pub hosts: Option<PathBuf>,
+    /// With --hosts, where this program is on each host
+    #[arg(long, value_name = "PATH", requires = "hosts", default_value = "pickfs")]
+    pub hosts_program: String,
+    /// What --hosts starts there: the plan comes on standard input, and the run goes to standard output
+    #[arg(long, hide = true, conflicts_with_all = ["plan", "fio", "resume", "again", "hosts", "json"])]
+    pub as_host: bool,
     /// Folder of runs
     #[arg(long, value_name = "DIR", default_value = "pickfs-runs")]
     pub out: PathBuf,
@@ -243,6 +261,16 @@ pub struct PlanArgs {
 /// `pickfs doctor`.
 #[derive(Debug, Clone, Args)]
 pub struct DoctorArgs {
+    /// Start ranks of MPI by these words, as 'mpirun -np 3 --host a,b,c', and say who is there, how well their clocks are
+    /// known and how far apart they start; with --dir also whether that folder is one for all of them
+    #[arg(long, value_name = "WORDS", conflicts_with_all = ["device", "guests", "json"])]
+    pub ranks: Option<String>,
+    /// With --ranks: the folder
+    #[arg(long, value_name = "DIR", requires = "ranks")]
+    pub dir: Option<PathBuf>,
+    /// With --ranks: how long each step may take (default: 2m)
+    #[arg(long, value_name = "DURATION", requires = "ranks")]
+    pub ranks_patience: Option<String>,
     /// A block device: processors near it are proposed for --cpus
     #[arg(long, value_name = "NODE", conflicts_with = "guests")]
     pub device: Option<PathBuf>,
@@ -265,7 +293,7 @@ pub struct DoctorArgs {
     /// Remove what outlived a run that was killed, and only that; from this folder of runs, too
     #[arg(
         long, value_name = "DIR", num_args = 0..=1, default_missing_value = "pickfs-runs",
-        conflicts_with_all = ["device", "guests", "json"],
+        conflicts_with_all = ["device", "guests", "json", "ranks"],
     )]
     pub clean: Option<PathBuf>,
     /// As JSON
@@ -378,7 +406,7 @@ pub struct ReportArgs {
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
     /// Runs, each its file or its folder, the one that is divided by first; a folder of runs stands for all of them,
-    /// oldest first
+    /// oldest first. Of one plan on several hosts: does the choice hold across them
     #[arg(required = true)]
     pub runs: Vec<PathBuf>,
     /// Instead of another run: a published table (kx-2025-rhel9, kx-2025-ubuntu, linux-2011-eighteen), a

@@ -31,6 +31,7 @@ pub const RUN: &str = "Examples:
   pickfs run quick --axis size=64,256 --set sync=fdatasync
   pickfs run quick --until-decided --budget 30m
   pickfs run --fio my-jobs.fio --fs ext4,xfs   a job file of fio, run by fio
+  pickfs run quick --hosts hosts.txt      on many hosts at once by ssh; docs/fleet.md
   pickfs run --resume pickfs-runs/2026-11-21-quick
   pickfs run --again pickfs-runs/2026-11-21-journal    the same plan once more: which choices still hold?
   pickfs run --again pickfs-runs/2026-11-21-device --device /dev/nvme1n1 --erase
@@ -40,7 +41,7 @@ of a run that was not begun on this machine are shown first, and run after a yes
 
 Exit codes: 0 WINNER (or nothing was to be compared), 4 NO ANSWER (not decided, or nothing to compare;
 the fix is printed), 5 EQUAL; 1 could not be done, 2 usage error, 130 interrupted,
-3 no trial finished, or one failed where nothing was to be compared.";
+3 no trial finished, one failed where nothing was to be compared, or a host was lost.";
 
 pub const PLAN: &str = "Examples:
   pickfs plan --list                      the built-in plans with their questions
@@ -94,7 +95,8 @@ pub const COMPARE: &str = "Examples:
   pickfs compare pickfs-runs/2026-11-21-article-001-readers --with claims --article 001
   pickfs compare pickfs-runs/a pickfs-runs/b --with claims --features features.json
 
-Of two runs or more it says which choices of the first hold in the last, changed, or cannot be told.";
+Of two runs or more it says which choices of the first hold in the last, changed, or cannot be told; of runs of
+one plan on several hosts, whether the choice holds across them.";
 
 pub const SERVE: &str = "Examples:
   pickfs serve                            http://127.0.0.1:7433/ for this machine alone

@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     args::{PlanChanges, PlanChoice, StateWord},
+    extras,
     places::places,
     screen, terminal,
 };
@@ -43,6 +44,9 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     }
     if choice.cpus.is_some() {
         plan.cpus.clone_from(&choice.cpus);
+    }
+    if let Some(words) = &choice.ranks {
+        plan.ranks = Some(extras::ranks_spec(words, choice.ranks_patience.as_deref())?);
     }
     plan.typed = screen::typed();
     plan.consent.drop_caches |= choice.allow_drop_caches;

@@ -108,6 +108,12 @@ pub fn bar_target() -> ProgressDrawTarget {
     }
 }
 
+/// A terminal that another program made may have no size.
+fn told(otherwise: u16, of: fn(rustix::termios::Winsize) -> u16) -> u16 {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).map(of);
+    size.ok().filter(|size| *size > 0).unwrap_or(otherwise)
+}
+
 #[derive(Debug)]
 struct Errors;
 
@@ -122,7 +128,11 @@ impl Errors {
 
 impl TermLike for Errors {
     fn width(&self) -> u16 {
-        rustix::termios::tcgetwinsize(io::stderr()).map_or(80, |size| size.ws_col)
+        told(80, |size| size.ws_col)
+    }
+
+    fn height(&self) -> u16 {
+        told(20, |size| size.ws_row)
     }
 
     fn move_cursor_up(&self, n: usize) -> io::Result<()> {

@@ -1,11 +1,13 @@
 use pickfs_analysis::clock::{READ_KEY, STEP_KEY};
-use pickfs_record::{Environment, MonotonicClock, watch_gaps};
+use pickfs_record::{Environment, MonotonicClock, environment::MACHINE_KEY, watch_gaps};
 use pickfs_sys::cgroup::CgroupLimits;
 use pickfs_sys::cpu::{number_list, online};
 use pickfs_sys::tunables::{chosen_word, names_in, text_if_any};
 use pickfs_sys::vm_state::Memory;
 use std::collections::BTreeSet;
 use std::path::Path;
+
+use crate::origin;
 
 const CLOCK_WATCHED_NS: u64 = 2_000_000;
 const CPU: &str = "/sys/devices/system/cpu";
@@ -59,6 +61,7 @@ fn put_kernel(environment: &mut Environment) {
         .or_else(|| text_if_any("/proc/device-tree/model"));
     let words: Vec<_> = [maker, name].into_iter().flatten().collect();
     environment.put("host.product", words.join(" ").trim_end_matches('\0'));
+    put_some(environment, MACHINE_KEY, origin::host());
 }
 
 /// `none`, `voluntary`, `full`, `lazy`: the choice in `none voluntary (full)`; or `PREEMPT_DYNAMIC`, `PREEMPT_RT`,

@@ -25,6 +25,7 @@ pub mod plan_file;
 pub mod plans;
 pub mod preflight;
 mod processors;
+pub mod ranks;
 pub mod raw_band;
 pub mod referee;
 pub mod rivals;

@@ -17,7 +17,7 @@ use pickfs_workload::{Length, ParamError, Resolved, Workload};
 
 use crate::{
     capacity,
-    crew::{Around, Limits, run_crew},
+    crew::{Around, Limits, Moment, run_crew},
     disk::Under,
     doubts,
     explain::Explanation,
@@ -25,6 +25,7 @@ use crate::{
     interrupt::{INTERRUPTED, Interrupt},
     placement::Placement,
     preflight::size_bytes,
+    ranks::{self, Gathered},
     raw_band::RawBand,
     settle::Quiet,
     stage::TrialOrder,
@@ -91,7 +92,10 @@ impl Machine {
         if plan.backing.directories().len() > 1 {
             record.notes.push(PLACES_NOTE.into());
         }
-        let job = Job::of(order)?;
+        let mut job = Job::of(order)?;
+        let gathered = ranks::gather(plan, &mounted.directory, interrupt, stuck)?;
+        let ranks = gathered.as_deref();
+        let placement = &ranks.map_or_else(|| placement.clone(), |ranks| job.over(ranks, record));
         if let Some((measure, help)) = job.placement(placement).lists() {
             record.environment.put("cpus.measure", measure);
             record.environment.put("cpus.help", help);
@@ -107,7 +111,7 @@ impl Machine {
         let periods = mounted.promise.periods.clone();
         let measured_s = job.measured_s(plan);
         let spec = trial_spec(order, plan, placement, &job, &mounted.directory);
-        let helper = Helper { program: worker, interrupt, placement, plan, under, job };
+        let helper = Helper { program: worker, interrupt, placement, plan, under, job, ranks };
         let (drop_caches, mut cooling) = (plan.consent.drop_caches, Vec::new());
         let mut make_cold =
             || mounted.make_cold(drop_caches, &mut cooling).map_err(|error| error.to_string());
@@ -125,6 +129,8 @@ impl Machine {
         if is_shared && record.counts.contains_key(FINAL_SYNC_KEY) {
             record.notes.push(SHARED_SYNC_NOTE.into());
         }
+        // Whatever still writes there ends before it is taken away.
+        drop(gathered);
         let put_back = turned.put_back().map_err(TrialError::Failed);
         let ended = both(put_back, unmount(mounted, record));
         if let Err(TrialError::Failed(why) | TrialError::Skipped(why)) = &ended {
@@ -216,6 +222,16 @@ impl Job {
         Ok(Job { workload, params, lanes, length })
     }
 
+    /// Each rank is a lane. Which processors it has is for its launcher.
+    fn over(&mut self, ranks: &dyn Gathered, record: &mut TrialRecord) -> Placement {
+        self.lanes = ranks.count();
+        if let Some(lanes) = self.params.params.get_mut("lanes") {
+            *lanes = self.lanes.into();
+        }
+        record.environment.0.extend(ranks.facts().0);
+        Placement::default()
+    }
+
     /// Seconds that the clock gives the work; none where it takes what it takes.
     pub fn measured_s(&self, plan: &Plan) -> Option<f64> {
         (!self.length.is_work()).then_some(plan.timing.measure_s)
@@ -234,6 +250,7 @@ struct Helper<'a> {
     plan: &'a Plan,
     under: Under,
     job: Job,
+    ranks: Option<&'a dyn Gathered>,
 }
 
 impl Helper<'_> {
@@ -259,15 +276,27 @@ impl Helper<'_> {
             interrupt: self.interrupt,
             observe: &mut |moment| {
                 explanation.at(&moment);
-                watch.at(moment, tell);
+                // What others do on this machine disturbs no other host.
+                if self.ranks.is_none() || !matches!(moment, Moment::Going { .. }) {
+                    watch.at(moment, tell);
+                }
             },
             make_cold,
         };
-        let said = run_crew(self.program, spec, limits, around);
+        let said = match self.ranks {
+            Some(ranks) => run_crew(ranks.place(), spec, limits, around),
+            None => run_crew(self.program, spec, limits, around),
+        };
         record.disturbance = watch.finish();
         record.stalls = explanation.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()))?;
-        transcript::into_record(said, &self.job, spec, record)
+        record.hosts = self.ranks.map(|ranks| ranks.hosts(&said)).unwrap_or_default();
+        let acknowledged = ranks::acknowledged(&said);
+        transcript::into_record(said, &self.job, spec, record)?;
+        match self.ranks {
+            Some(ranks) => ranks::read_back(ranks, &acknowledged, self.interrupt, record),
+            None => Ok(()),
+        }
     }
 }
 
@@ -304,10 +333,14 @@ pub fn trial_spec(
     directory: &Path,
 ) -> TrialSpec {
     let placement = job.placement(placement);
+    let mut workload = order.cell.workload.clone();
+    if let Some(lanes) = workload.params.get_mut("lanes") {
+        *lanes = job.lanes.into();
+    }
     TrialSpec {
         format: FORMAT,
         build: pickfs_workload::BUILD.into(),
-        workload: order.cell.workload.clone(),
+        workload,
         directory: directory.into(),
         role: "appender".into(),
         lane: 0,

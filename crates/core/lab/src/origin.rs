@@ -12,12 +12,21 @@ use pickfs_record::{Cell, Plan, RunRecord};
 /// Where the mark is kept, among the facts of a run's start.
 pub const MARK_KEY: &str = "host.run_mark";
 
-/// A machine without an id knows its runs until it boots again.
 pub fn mark(plan: &Plan, cells: &[Cell]) -> Option<String> {
+    marked_by(&id()?, plan, cells)
+}
+
+/// The host in digits that name nobody. Clones of one disk share their id, so its name is in it, too.
+pub fn host() -> Option<String> {
+    let names = rustix::system::uname();
+    Some(digits(&(id()?, names.nodename().to_string_lossy())))
+}
+
+/// A machine without an id knows its runs until it boots again.
+fn id() -> Option<String> {
     let places = ["/etc/machine-id", "/proc/sys/kernel/random/boot_id"];
     let ids = places.iter().filter_map(|place| fs::read_to_string(place).ok());
-    let id = ids.map(|id| id.trim().to_owned()).find(|id| id.len() >= 32)?;
-    marked_by(&id, plan, cells)
+    ids.map(|id| id.trim().to_owned()).find(|id| id.len() >= 32)
 }
 
 pub fn is_made_here(run: &RunRecord) -> bool {
@@ -26,9 +35,13 @@ pub fn is_made_here(run: &RunRecord) -> bool {
 }
 
 fn marked_by(id: &str, plan: &Plan, cells: &[Cell]) -> Option<String> {
+    Some(digits(&(id, serde_json::to_string(&(plan, cells)).ok()?)))
+}
+
+fn digits(of: &impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
-    (id, serde_json::to_string(&(plan, cells)).ok()?).hash(&mut hasher);
-    Some(format!("{:016x}", hasher.finish()))
+    of.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
 }
 
 #[cfg(test)]

@@ -140,7 +140,6 @@ fn candidate() -> String {
     "candidate".into()
 }
 
-/// A seed for a run that names none.
 pub fn drawn_seed() -> u64 {
     fastrand::u32(..).into()
 }
@@ -151,8 +150,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         let offset = error.span().map_or(0, |span| span.start);
         source.error_at(offset, error.message().to_owned())
     })?;
-    let (variant_axis, mut adjust) = variants(entry.variant);
-    adjust.extend(entry.adjust);
+    let (variant_axis, adjust) = variants(entry.variant, entry.adjust);
     let asked = entry.explain.asked().map_err(|(text, why)| source.error_about(&text, why));
     let (explain_above_ns, explain_also) = asked?;
     let axes = entry.axes.into_iter().map(|(name, levels)| source.axis(name, levels));
@@ -174,6 +172,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         explain_above_ns,
         explain_also,
         cpus: entry.cpus,
+        ranks: None,
         consent: entry.consent,
         typed: Vec::new(),
     };
@@ -184,7 +183,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
 }
 
 /// Variants are an axis of names: each name stands for a set of parameters.
-fn variants(entries: Vec<VariantEntry>) -> (Option<Axis>, Vec<Adjustment>) {
+fn variants(entries: Vec<VariantEntry>, own: Vec<Adjustment>) -> (Option<Axis>, Vec<Adjustment>) {
     let levels: Vec<Value> = entries.iter().map(|entry| entry.name.clone().into()).collect();
     let axis = (!levels.is_empty()).then(|| Axis { name: VARIANT.into(), levels });
     let adjust = entries.into_iter().map(|entry| Adjustment {
@@ -192,7 +191,7 @@ fn variants(entries: Vec<VariantEntry>) -> (Option<Axis>, Vec<Adjustment>) {
         levels: Map::from_iter([(VARIANT.to_owned(), entry.name.into())]),
         params: entry.params,
     });
-    (axis, adjust.collect())
+    (axis, adjust.chain(own).collect())
 }
 
 /// Reads a plan file from disk: a regular one, as a device may never end and a pipe may never begin.

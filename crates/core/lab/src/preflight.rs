@@ -21,6 +21,7 @@ use crate::{
     length::length_of,
     placement,
     plan_file::VARIANT,
+    ranks,
     rivals::{NoAnswer, check_rivals},
     survived::replace_declared,
 };
@@ -77,6 +78,7 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
                     --allow-realtime or realtime = true under [consent]";
         return Err(PreflightError::Refused(text.into()));
     }
+    ranks::check(plan, &expansion).map_err(PreflightError::Refused)?;
     settle_engines(plan, &mut expansion);
     replace_declared(&mut expansion, &plan.backing);
     if !matches!(plan.backing, BackingSpec::Directory { .. }) {

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Among the facts of a run that was reduced: what it lacks.
 pub const REDUCED_KEY: &str = "file.reduced";
 
+/// Among the facts of a run: the host that it was begun on, in digits that name nobody.
+pub const MACHINE_KEY: &str = "host.machine";
+
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Environment(pub BTreeMap<String, String>);

@@ -41,11 +41,23 @@ pub struct Plan {
     /// Processors that measure and that help; chosen by the lab when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<Cpus>,
+    /// Lanes on other hosts: ranks of MPI; workers of this machine when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RanksSpec>,
     /// What the user consented to.
     pub consent: Consent,
     /// The words that began the run, as they were typed; empty where nobody typed any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub typed: Vec<String>,
+}
+
+/// Each rank that a launcher of MPI starts is a lane of every trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RanksSpec {
+    /// The launcher and its own words: `mpirun`, `-np`, `6`.
+    pub launcher: Vec<String>,
+    /// How long the others are waited for when one has come.
+    pub patience_s: f64,
 }
 
 /// What a plan reproduces.

@@ -78,6 +78,9 @@ pub struct TrialRecord {
     /// Phases, in the order in which they ran; empty where the workload is one loop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRecord>,
+    /// Hosts of the lanes, where they are ranks; that of the first lane is the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostShare>,
     pub load: Option<LoadRecord>,
     pub counts: BTreeMap<String, f64>,
     /// Numbers in units of their own, by name: what a program told of itself, bytes and calls. Over
@@ -104,6 +107,29 @@ impl TrialRecord {
     }
 }
 
+/// A host of a trial whose lanes are ranks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct HostShare {
+    pub name: String,
+    /// Release of its kernel.
+    pub kernel: String,
+    pub ranks: u32,
+    /// Type and source of the mount in which its lanes measured: `nfs4 server:/export`.
+    pub mount: String,
+    /// The clock of the first host less that of this one lies between these two all the time, in nanoseconds.
+    pub offset_ns_min: i64,
+    pub offset_ns_max: i64,
+    /// From the beginning of the first lane of all to that of the last lane of this host.
+    pub start_skew_ns: u64,
+}
+
+impl HostShare {
+    /// By how much its clock may be wrong beside that of the first host.
+    pub fn clock_error_ns(&self) -> u64 {
+        self.offset_ns_max.abs_diff(self.offset_ns_min).div_ceil(2)
+    }
+}
+
 /// How a trial went.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -121,7 +147,8 @@ pub enum Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Flag {
     /// `disturbed`, `throttled`, `not-steady`, `holes`, `not-direct`, `rate-missed`,
-    /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`.
+    /// `period-not-covered`, `settle-timeout`, `raw-out-of-band`, `not-cold`, `not-hot`, `late-start`, `clock-loose`,
+    /// `records-lost`.
     #[serde(deserialize_with = "kind_of_today")]
     pub kind: String,
     pub text: String,

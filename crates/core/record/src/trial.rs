@@ -14,6 +14,9 @@ use crate::{
 };
 
 pub const WORKER: &str = "worker";
+/// The role of a worker that reads what the lane of its trial wrote, on another host: it says `verified` with the
+/// number of whole records.
+pub const READ_BACK: &str = "read-back";
 /// Ends the name of an operation whose times hold their share of the sync that ended the trial.
 pub const WITH_FINAL_SYNC: &str = " with final sync";
 /// Count of a trial: how long that sync took.

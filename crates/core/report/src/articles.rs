@@ -20,7 +20,7 @@ const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs
     answers share a part of the five per cent that it may err, so few blocks decide little.";
 
 /// The words of an outcome with what they mean, in the order of their tables.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 9] = [
     ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
     (
         "less than it says here",
@@ -32,11 +32,13 @@ const WORDS: [(&str, &str); 7] = [
         "shown, not decided",
         "a value that decides nothing: memory beside a disk, a count of seconds",
     ),
+    ("borne out by a source", "nobody measured it; what is written, and where, stands beside it"),
+    ("contradicted by a source", "the same, and it is written otherwise"),
     (
         "not decided",
         "rows are there: too few blocks or slow episodes, or a fact withholds the answer",
     ),
-    ("not testable here", "why: no such run, file system or level; a fact and no measurement"),
+    ("not testable here", "why: no such run, file system or level; advice on method"),
 ];
 
 /// The answers to the claims of these articles, and the runs that were asked.
@@ -62,7 +64,7 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
 }
 
 /// `12 of 186 claims are decided here: 9 seen here; 3 opposite here.`
-fn sum(answers: &[Answer]) -> String {
+pub fn sum(answers: &[Answer]) -> String {
     let all: Vec<&Answer> = answers.iter().collect();
     let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
     let scaled = all.iter().filter(|own| own.outcome.is_answer() && scale(own).is_some()).count();
@@ -111,7 +113,7 @@ fn of<'a>(article: &Article, answers: &'a [Answer]) -> Vec<&'a Answer> {
 }
 
 /// How many answers have each word, in the order of [`WORDS`].
-fn counts(answers: &[&Answer]) -> [usize; 7] {
+fn counts(answers: &[&Answer]) -> [usize; WORDS.len()] {
     WORDS.map(|(word, _)| answers.iter().filter(|answer| answer.outcome.words() == word).count())
 }
 

@@ -14,6 +14,7 @@ use pickfs_record::{
 use crate::{
     ChartKind, Look, Subject,
     document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, facts, list},
+    fleet::fleet_nodes,
     ranking::quantile,
     wording::{
         claim_text, claim_word, factors, interval_text, metric_name, op_name, percent,
@@ -27,17 +28,18 @@ const SHOWN: [f64; 7] = [0.01, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 const NAMED: usize = 4;
 
 pub fn comparison_document(comparison: &RunComparison, runs: &[Named<'_>]) -> Document {
+    let mut nodes = comparison.fleet.as_ref().map(fleet_nodes).unwrap_or_default();
+    if comparison.fleet.is_some() && comparison.runs.len() > 2 {
+        // Of many hosts none is the one before another.
+        nodes.extend(doubts(&comparison.warnings));
+        return Document { title: format!("{} runs of a fleet", comparison.runs.len()), nodes };
+    }
     let named = (1..).zip(&comparison.runs).map(|(number, run)| (format!("run {number}"), run));
-    let mut nodes = vec![facts(named)];
+    nodes.push(facts(named));
     let said = [around_text(comparison), result_text(&comparison.cells)];
     nodes.push(Node::Box("article", said.map(|text| Node::Paragraph(text.into())).into()));
     let warnings = comparison.steps.iter().filter_map(|step| step.warning.as_ref());
-    let warnings: Vec<_> =
-        comparison.warnings.iter().chain(warnings).map(|w| sentence(w)).collect();
-    if !warnings.is_empty() {
-        let heading = Node::Heading(3, "Before you believe a ratio".into());
-        nodes.push(Node::Box("doubt", vec![heading, list(warnings)]));
-    }
+    nodes.extend(doubts(comparison.warnings.iter().chain(warnings)));
     let changed = "What differs in the machines and plans".into();
     nodes.push(Node::Section("changed", changed, changes(comparison)));
     if !comparison.choices.is_empty() {
@@ -58,6 +60,12 @@ pub fn comparison_document(comparison: &RunComparison, runs: &[Named<'_>]) -> Do
     let is_any = !every.is_empty();
     nodes.extend(is_any.then(|| Node::Section("quantiles", "Every quantile".into(), every)));
     Document { title: comparison.runs.join(" -> "), nodes }
+}
+
+fn doubts<'w>(warnings: impl IntoIterator<Item = &'w String>) -> Option<Node> {
+    let warnings: Vec<_> = warnings.into_iter().map(|warning| sentence(warning)).collect();
+    let heading = Node::Heading(3, "Before you believe a ratio".into());
+    (!warnings.is_empty()).then(|| Node::Box("doubt", vec![heading, list(warnings)]))
 }
 
 /// `2 recorded facts of machine and plan differ: kernel.release, mount.options.`

@@ -14,7 +14,7 @@ use pickfs_record::{
 use crate::{
     Screen, Subject, choices,
     document::{Cell, Column, Kind, Node, Role, RowKind, Table, Text, terminal, under_one_name},
-    factors, notes,
+    factors, hosts, notes,
     ranking::{self, lost_word, value_cell, verdict_cell},
     run::{answers, next_row},
     stalls,
@@ -256,6 +256,7 @@ fn foot(subject: &Subject, screen: &Screen) -> Vec<(String, Text)> {
     if let Some(ending) = won.filter(|ending| !ending.commands.is_empty()) {
         rows.push(("make".into(), Role::Code.of(ending.commands.join("; "))));
     }
+    rows.extend(hosts::line(subject.run).map(|text| ("hosts".into(), text.into())));
     rows.extend(screen.next.map(next_row));
     rows.extend(screen.report.map(|report| ("report".into(), report.into())));
     let run = quoted(screen.run.unwrap_or("RUN")).to_string();

@@ -53,7 +53,7 @@ pub fn all_words(row: &Row) -> Vec<String> {
     doubts.chain(texts(row)).collect()
 }
 
-const KINDS: [(&str, &str, &str); 10] = [
+const KINDS: [(&str, &str, &str); 12] = [
     ("disturbed", "other programs took CPU time in", "stop them"),
     ("throttled", "a CPU quota held pickfs back in", "raise cpu.max of its control group"),
     ("rate-missed", "the rate was not reached in", "ask for less, --set rate=..."),
@@ -64,6 +64,8 @@ const KINDS: [(&str, &str, &str); 10] = [
     ("bimodal", "values lie in two groups", "look at the blocks on the page"),
     ("not-cold", "the cache was not cold in", "see the notes of the rows"),
     ("period-not-covered", "periodic work was not covered in", "--measure 60s"),
+    ("late-start", "hosts began apart in", "fewer ranks than processors on each host"),
+    ("clock-loose", "clocks of hosts were loose in", "a quieter network, or quieter hosts"),
 ];
 
 /// The doubts of a run in words, the heaviest first, each with what would help: those of the whole run, and of

@@ -79,9 +79,13 @@ pub fn ratio_number(ratio: f64) -> String {
 
 /// `1.38x faster`, `equal within 5 %`.
 pub fn claim_text(comparison: &Comparison) -> String {
-    match comparison.claim {
-        Claim::Faster => format!("{} faster", times(comparison.speedup)),
-        Claim::Slower => format!("{} slower", times(1.0 / comparison.speedup)),
+    claimed(comparison.claim, comparison.speedup)
+}
+
+pub fn claimed(claim: Claim, speedup: f64) -> String {
+    match claim {
+        Claim::Faster => format!("{} faster", times(speedup)),
+        Claim::Slower => format!("{} slower", times(1.0 / speedup)),
         Claim::Equal { margin } => format!("equal within {} %", percent(margin)),
         Claim::Open => "undecided".into(),
     }

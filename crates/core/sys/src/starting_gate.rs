@@ -1,7 +1,7 @@
 //! A gate at which several processes wait for each other, again and again: the last one to come
 //! opens it for all. A process that cannot go on breaks it, and nobody waits for ever.
-//! Layout: 64-bit words of the machine's byte order: processes, arrived, round, broken. The low
-//! half of `round` is the futex. Waiting has a time-out, so that a lost wake-up costs time and
+//! Layout: 64-bit words of the machine's byte order: processes, arrived, round, broken, and the round, from 1, to which
+//! those have come who wait elsewhere. The low half of `round` is the futex. Waiting has a time-out, so that a lost wake-up costs time and
 //! never a deadlock.
 #![allow(unsafe_code)]
 
@@ -13,6 +13,7 @@ const PROCESSES: usize = 0;
 const ARRIVED: usize = 1;
 const ROUND: usize = 2;
 const BROKEN: usize = 3;
+const OTHERS: usize = 4;
 /// Longest sleep before the round is looked at again.
 const LOOK_EACH_MS: i64 = 200;
 
@@ -57,7 +58,17 @@ impl Shared<Gate> {
     /// For one that has not come yet: that all others wait for it, or that nobody does any more.
     pub fn others_wait(&self) -> bool {
         self.word(ARRIVED).load(Acquire) + 1 >= self.word(PROCESSES).load(Relaxed)
+            || self.word(OTHERS).load(Acquire) > self.word(ROUND).load(Acquire)
             || self.is_broken()
+    }
+
+    /// For one who comes last and stands for lanes on other hosts: they all wait.
+    pub fn tell_others_wait(&self) {
+        self.word(OTHERS).store(self.word(ROUND).load(Acquire) + 1, Release);
+    }
+
+    pub fn somebody_waits(&self) -> bool {
+        self.word(ARRIVED).load(Acquire) > 0
     }
 
     pub fn break_open(&self) {
@@ -140,6 +151,21 @@ mod tests {
         assert!(!gate.others_wait(), "the next round");
         gate.break_open();
         assert!(gate.others_wait());
+    }
+
+    #[test]
+    fn who_stands_for_others_tells_of_them_without_coming() {
+        let gate = Arc::new(StartingGate::create(2).unwrap());
+        gate.tell_others_wait();
+        assert!(gate.others_wait() && !gate.somebody_waits());
+        let lane = Arc::clone(&gate);
+        let waiter = std::thread::spawn(move || lane.pass());
+        while !gate.somebody_waits() {
+            std::thread::yield_now();
+        }
+        gate.pass().unwrap();
+        waiter.join().unwrap().unwrap();
+        assert!(!gate.others_wait(), "they are told of for one passage");
     }
 
     #[test]

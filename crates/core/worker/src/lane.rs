@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Instant};
 
 use pickfs_record::{
     TrialSpec, WorkerMessage,
-    trial::{FINAL_SYNC_KEY, SUSTAINED_KEYS},
+    trial::{FINAL_SYNC_KEY, READ_BACK, SUSTAINED_KEYS},
 };
 use pickfs_sys::{
     affinity::{IoPriority, pin_to, set_io_priority},
@@ -60,6 +60,9 @@ pub fn run() -> Result<(), Ending> {
         let reason = format!("workload {name} is version {ours} here, and {asked} was asked");
         return Err(Ending::failed(reason));
     }
+    if spec.role == READ_BACK {
+        return read_back(workload, spec);
+    }
     if spec.role != MEASURING {
         // What the lab handed over is for the worker that started us.
         return Ok((workload.play)(&Session::new(spec, None)?)?);
@@ -75,6 +78,15 @@ pub fn run() -> Result<(), Ending> {
         session.gate.break_open();
     }
     ran
+}
+
+fn read_back(workload: &Workload, spec: TrialSpec) -> Result<(), Ending> {
+    let found = (workload.read_back)(&Session::new(spec, None)?)?;
+    if let Some(text) = found.damage {
+        say(&WorkerMessage::Note { text })?;
+    }
+    say(&WorkerMessage::Verified { checked: found.records })?;
+    say(&WorkerMessage::Finished)
 }
 
 fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {

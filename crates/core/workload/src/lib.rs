@@ -37,7 +37,7 @@ pub use recording::Recording;
 pub use role::{MEASURING, roles_are_played_by};
 pub use slow::{measurement_begins, write_slow_operations_to};
 
-pub use workload::{Length, Prepared, Scratch, Session, TooLarge, Workload, add, all, find};
+pub use workload::{Found, Length, Prepared, Scratch, Session, TooLarge, Workload, add, all, find};
 
 /// The lab and its worker must agree on it.
 pub const BUILD: &str = env!("PICKFS_BUILD");

@@ -80,6 +80,8 @@ pub struct Workload {
     pub too_large: fn(&Resolved, &Scratch) -> Option<TooLarge>,
     /// Adds phases that follow from others of the trial; called once all lanes are merged.
     pub derive: fn(&Resolved, &mut Vec<PhaseRecord>),
+    /// Reads what the session's lane wrote and has ended, on another host than wrote it.
+    pub read_back: fn(&Session) -> Result<Found, Fault>,
     /// Plays the role of the session beside the process that measures, until that one has no more words.
     pub play: fn(&Session) -> Result<(), Fault>,
 }
@@ -102,6 +104,7 @@ impl Workload {
         length: |_| Length::Clock,
         too_large: |_, _| None,
         derive: |_, _| {},
+        read_back: |session| Err(not_read_back(&session.spec.workload.name)),
         play: |session| Err(no_role(session)),
     };
 
@@ -129,6 +132,19 @@ impl Workload {
 fn no_role(session: &Session) -> Fault {
     let (name, role) = (&session.spec.workload.name, &session.spec.role);
     Fault::Failed { reason: format!("{name} has no role {role}") }
+}
+
+fn not_read_back(name: &str) -> Fault {
+    Fault::Skipped { reason: format!("what {name} wrote is read by its writers alone") }
+}
+
+/// What stands where another process wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Whole and right, up to the first that is not.
+    pub records: u64,
+    /// What is wrong behind them.
+    pub damage: Option<String>,
 }
 
 /// How long the work of a trial takes.

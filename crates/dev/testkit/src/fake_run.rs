@@ -178,6 +178,7 @@ fn plan(ask: &FakeRun) -> Plan {
         explain_above_ns: None,
         explain_also: Default::default(),
         cpus: None,
+        ranks: None,
         consent: Consent::default(),
         typed: Vec::new(),
     }

@@ -9,7 +9,11 @@ const LINES: &[(&str, usize)] = &[
     // A kdb+ user's own KX Nano stands beside a run; claims of articles read ledgers, factors and more statistics, and
     // say what an answer takes; who is not there, what is open and what its plan cannot answer bears no claim out.
     // Answers name a scale that is not the article's; a phase is put beside another, its processors beside its time.
-    ("core/analysis", 15725),
+    // What is written of a file system answers a claim as what it is, apart from what runs decide. A published mean is
+    // the article's own where a row is printed as nothing; notes that differ in numbers alone are one.
+    // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed.
+    // Of lanes on many hosts: late starts, loose clocks, and who lost a record is never ahead.
+    ("core/analysis", 16650),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not.
     ("core/candidate", 8730),
@@ -17,28 +21,37 @@ const LINES: &[(&str, usize)] = &[
     // A run is reduced for others, and never over a whole one. Java's classes are built beside the test.
     // The list of plans has groups and times. The verb of crashes: its words, the list
     // of options, kills of it, real databases, a witness of a real disk, guests.
-    ("core/cli", 11080),
+    // A fleet: a line for each host, and hosts that are network namespaces with an sshd.
+    // Ranks: their words, three hosts on one machine, and bad days on them.
+    ("core/cli", 11870),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
     // Every built-in plan is played through, with the rows that its question asks to be told apart.
     // What crashes were seen to leave of a candidate stands in place of what is declared of it.
-    ("core/lab", 9040),
+    // Each claim of an article finds its rows in a plan that it names, each plan its page.
+    // The host of a run, in digits.
+    // Where ranks meet the core, and what is lost when another host does not find it.
+    ("core/lab", 9460),
     ("core/mkfs", 2570),
-    ("core/record", 5450),
+    // Hosts of a trial.
+    ("core/record", 5475),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work.
-    ("core/report", 12130),
+    // A table of a fleet's hosts.
+    ("core/report", 12360),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
-    ("core/sys", 6620),
-    ("core/worker", 330),
+    // A gate whose other lanes are elsewhere.
+    ("core/sys", 6640),
+    ("core/worker", 345),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
-    ("core/workload", 18620),
+    // A journal that another host reads.
+    ("core/workload", 18730),
     ("dev/testkit", 2155),
     // The front page and both helps name the same commands.
-    ("dev/tidy", 1560),
+    ("dev/tidy", 1580),
     // What an order or a message waits for: hashes of names, a checksum in three lanes, an order less its send.
     // In fix and pair what a power cut leaves between two syncs is cut, and shown to be.
     ("engines/fix", 7015),
@@ -48,13 +61,17 @@ const LINES: &[(&str, usize)] = &[
     ("engines/workloads", 3670),
     // What survives: a recorder of what a disk was told, models of what a crash leaves of it, checks. Its issue gave it
     // 6,000 lines; writing and mounting in guests, and the witness of a real disk, are 300 each, with their tests.
-    ("extras/crash", 6760),
+    ("extras/crash", 6740),
     ("extras/explain", 7670),
     // Both ends of the conversation with a guest; in guest a task that is no trial, and tours of candidates.
     // Whether every byte comes back is one of its questions, and no longer a tour of its own in guest.
     // A task that is never silent, and one that is answered.
     ("extras/features", 4072),
+    // Both ends of the line to a host, and all that a host may do wrong on it.
+    ("extras/fleet", 1050),
     ("extras/guest", 4690),
+    // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher.
+    ("extras/ranks", 3370),
     ("extras/serve", 2530),
 ];
 

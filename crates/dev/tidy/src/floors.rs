@@ -22,8 +22,10 @@ const ORDER: &[&str] = &[
     "engine-workloads",
     "explain",
     "guest",
+    "ranks",
     "features",
     "crash",
+    "fleet",
     "serve",
     "cli",
 ];

@@ -8,7 +8,7 @@ use pickfs_record::{
 
 use crate::{
     decide::{Decision, Rules, decide_but},
-    doubts::{RATE_MISSED_SHARE, rate_missed_share},
+    doubts::{RATE_MISSED_SHARE, RECORDS_LOST, rate_missed_share},
     gates::Facts,
     panels::{Disturbed, Group, Member},
     phases::scale::are_alike,
@@ -168,7 +168,14 @@ pub(crate) fn column(
     if metric.statistic.is_better_higher() {
         values.values_mut().for_each(|value| *value = 1.0 / *value);
     }
+    let lost = |trial: &&TrialRecord| trial.flags.iter().any(|flag| flag.kind == RECORDS_LOST);
+    // Once is enough: what is fast and loses records is not chosen for its other blocks.
+    let has_lost = member.trials.iter().any(lost);
     for trial in &member.trials {
+        if has_lost {
+            values.insert(trial.block, f64::INFINITY);
+            continue;
+        }
         let failed = matches!(&trial.outcome, Outcome::Failed { reason } if reason != INTERRUPTED);
         if failed && member.chosen(Disturbed::Kept).iter().all(|done| done.block != trial.block) {
             values.insert(trial.block, f64::INFINITY);
@@ -268,13 +275,28 @@ mod tests {
         assert!(stalled.sentence.ends_with(said), "{}", stalled.sentence);
     }
 
+    fn faster(trial: &mut TrialRecord) {
+        let response = trial.ops.iter_mut().filter_map(|op| op.response.as_mut());
+        response.flat_map(|times| &mut times.quantiles).for_each(|row| row.value_ns /= 2);
+        trial.ops.iter_mut().for_each(|op| op.raw_response = op.response.clone());
+    }
+
+    #[test]
+    fn who_lost_an_acknowledged_record_once_is_never_ahead() {
+        let once = by_response(|trial| {
+            faster(trial);
+            if trial.block == 7 {
+                let kind = RECORDS_LOST.to_owned();
+                trial.flags.push(pickfs_record::record::Flag { kind, text: "3 lost".into() });
+                trial.outcome = Outcome::Failed { reason: "3 lost".into() };
+            }
+        });
+        let said = "ext4:noatime: xfs:noatime failed";
+        assert!(once.sentence.starts_with(said), "{}", once.sentence);
+    }
+
     #[test]
     fn a_row_that_misses_its_rate_is_not_ahead_of_one_that_holds_it() {
-        let faster = |trial: &mut TrialRecord| {
-            let response = trial.ops.iter_mut().filter_map(|op| op.response.as_mut());
-            response.flat_map(|times| &mut times.quantiles).for_each(|row| row.value_ns /= 2);
-            trial.ops.iter_mut().for_each(|op| op.raw_response = op.response.clone());
-        };
         assert_eq!(by_response(faster).sentence.split(':').next(), Some("xfs"));
         let missing = by_response(|trial| {
             faster(trial);

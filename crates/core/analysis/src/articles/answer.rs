@@ -21,6 +21,8 @@ pub enum Outcome {
     },
     /// A value is shown and decides nothing: memory beside a disk, a count of seconds.
     Shown { why: String },
+    /// Nobody measured it: it is written down, and its sources bear the claim out, or do not.
+    Written { holds: bool },
     /// There are rows, and they do not carry an answer yet.
     NotDecided { blocks: u32, why: String },
     /// These runs cannot tell.
@@ -39,19 +41,27 @@ impl Outcome {
             Outcome::Opposite => "opposite here",
             Outcome::NoDifference { .. } => "no difference here",
             Outcome::Shown { .. } => "shown, not decided",
+            Outcome::Written { holds: true } => "borne out by a source",
+            Outcome::Written { holds: false } => "contradicted by a source",
             Outcome::NotDecided { .. } => "not decided",
             Outcome::NotTestable { .. } => "not testable here",
         }
     }
 
+    /// A run decided it.
     pub fn is_answer(&self) -> bool {
-        use Outcome::{NotDecided, NotTestable, Shown};
-        !matches!(self, Shown { .. } | NotDecided { .. } | NotTestable { .. })
+        !self.is_open() && !matches!(self, Outcome::Shown { .. } | Outcome::Written { .. })
+    }
+
+    /// Something more would tell.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Outcome::NotDecided { .. } | Outcome::NotTestable { .. })
     }
 
     /// Without rows that the claim names: only what a single pair is enough for is said.
     pub(super) fn without(self, names: &[String], is_enough: &Outcome, whence: &str) -> Self {
-        if names.is_empty() || !self.is_answer() || self == *is_enough {
+        let is_told = self.is_answer() || matches!(self, Outcome::Written { .. });
+        if names.is_empty() || !is_told || self == *is_enough {
             return self;
         }
         let verb = if names.len() == 1 { "is" } else { "are" };
@@ -63,12 +73,12 @@ impl Outcome {
     pub(super) fn weight(&self) -> u8 {
         match self {
             Outcome::NotTestable { .. } => 0,
-            Outcome::Seen => 1,
+            Outcome::Seen | Outcome::Written { holds: true } => 1,
             Outcome::Weaker => 2,
             Outcome::Shown { .. } => 3,
             Outcome::NoDifference { .. } => 4,
             Outcome::NotDecided { .. } => 5,
-            Outcome::Opposite => 6,
+            Outcome::Opposite | Outcome::Written { holds: false } => 6,
         }
     }
 }

@@ -49,7 +49,12 @@ fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_
             let reason = "a recommendation on method: no measurement answers it";
             (Outcome::not_testable(reason), Vec::new(), None)
         }
-        Measure::Fact(name) => (beside::fact(claim, name, known.origins), Vec::new(), None),
+        Measure::Fact { name, words } => {
+            let said = beside::fact(claim, name, words, known.origins);
+            let outcome = said.outcome.clone();
+            let known = Some(said).filter(|said| !said.evidence.is_empty());
+            (outcome, known.into_iter().collect(), None)
+        }
         Measure::Feature(key) => {
             let run = known.features.map(|features| beside::feature(claim, key, features));
             let outcome = run.as_ref().map_or_else(no_features, |run| run.outcome.clone());

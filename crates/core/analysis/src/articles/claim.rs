@@ -87,7 +87,9 @@ impl Claim {
         let place: Vec<String> = place.collect();
         let at = if place.is_empty() { String::new() } else { format!(", at {}", list(&place)) };
         let predicate = match &self.measure {
-            Measure::Feature(_) | Measure::Fact(_) | Measure::Unkept(_) | Measure::Advice => None,
+            Measure::Feature(_) | Measure::Fact { .. } | Measure::Unkept(_) | Measure::Advice => {
+                None
+            }
             Measure::Cause { .. } => {
                 let share = 100.0 * CAUSE_SHARE;
                 Some(format!("{}, {share:.0} % of the slow time or more{at}", self.measure))

@@ -9,7 +9,7 @@
 //! | `cause jbd2 of append` | the part of the slow time of an operation that causes or holders with this word have, in an explained run |
 //! | `time write float large over sync float large`, `time cpu of seeks over seeks` | what a phase takes, or its processes of the processors, beside a phase |
 //! | `feature reflink` | an answer of the table of features |
-//! | `fact snapshots` | a statement on the file system, with its source |
+//! | `fact snapshots: none` | what is written of the file system, with its source: whether a part of it begins with these words, `|` between several |
 //! | `unkept standard deviation` | something that findings do not compare |
 //! | `advice` | a recommendation that no measurement answers |
 
@@ -44,8 +44,8 @@ pub enum Measure {
     Time { one: String, other: String },
     /// An answer of the table of features.
     Feature(String),
-    /// A statement on the file system.
-    Fact(String),
+    /// What is written of the file system, and the words of which one begins a part of it.
+    Fact { name: String, words: Vec<String> },
     /// Something that findings do not compare.
     Unkept(String),
     /// No measurement answers it.
@@ -77,6 +77,8 @@ pub enum MeasureError {
         "measure `{text}` not understood; write `cause WORD of OPERATION`, `time PHASE over PHASE`"
     )]
     Cause { text: String },
+    #[error("measure `{text}` not understood; write `fact NAME: WORDS`")]
+    Fact { text: String },
 }
 
 impl FromStr for Measure {
@@ -107,7 +109,12 @@ impl FromStr for Measure {
                 Measure::Time { one: one.into(), other: other.into() }
             }
             "feature" => Measure::Feature(named()),
-            "fact" => Measure::Fact(named()),
+            "fact" => {
+                let wrong = || MeasureError::Fact { text: text.into() };
+                let (name, words) = rest.split_once(": ").ok_or_else(wrong)?;
+                let words = words.split('|').map(String::from).collect();
+                Measure::Fact { name: name.into(), words }
+            }
             "unkept" => Measure::Unkept(named()),
             _ => Measure::Number(text.parse()?),
         })
@@ -160,7 +167,7 @@ impl fmt::Display for Measure {
             Measure::Cause { word, op } => write!(f, "cause {word} of {op}"),
             Measure::Time { one, other } => write!(f, "time {one} over {other}"),
             Measure::Feature(key) => write!(f, "feature {key}"),
-            Measure::Fact(name) => write!(f, "fact {name}"),
+            Measure::Fact { name, words } => write!(f, "fact {name}: {}", words.join("|")),
             Measure::Unkept(what) => write!(f, "unkept {what}"),
             Measure::Advice => f.write_str("advice"),
         }
@@ -220,7 +227,7 @@ mod tests {
             "cause jbd2 of append",
             "time cpu of seeks over seeks",
             "feature reflink",
-            "fact snapshots",
+            "fact several devices: several|two",
             "unkept standard deviation of append",
             "advice",
         ] {
@@ -239,5 +246,6 @@ mod tests {
         assert!(error("append").contains("ends in no statistic"));
         assert!(error("cause jbd2").contains("cause WORD of OPERATION"));
         assert!(error("time seeks").contains("time PHASE over PHASE"));
+        assert!(error("fact snapshots").contains("fact NAME: WORDS"));
     }
 }

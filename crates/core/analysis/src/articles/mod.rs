@@ -20,7 +20,6 @@ mod value;
 
 pub use answer::{Answer, Evidence, Outcome, RunAnswer};
 pub use ask::{Known, answers, of_run};
-pub use beside::FEATURES;
 pub use claim::{Article, Claim};
 pub use measure::{Measure, MeasureError, Rows};
 pub use placed::Source;

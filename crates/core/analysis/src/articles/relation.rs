@@ -12,7 +12,7 @@
 //! | `under 20us`, `over 1ms` | the interval of a value lies under it, or over it |
 //! | `reaches 100000` | a rate is that many a second or more |
 //! | `none`, `some` | a count is zero, or not; a cause has its part of the slow time |
-//! | `yes`, `no` | a feature is there, or not |
+//! | `yes`, `no` | a feature is there, or not; a source says it, or not |
 //! | `fails`, `works` | a phase never came to its end, or always did |
 //! | `advised` | nothing to compare |
 

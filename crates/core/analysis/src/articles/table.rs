@@ -101,8 +101,10 @@ mod tests {
             let id = &claim.id;
             let compares = claim.relation.compares();
             assert_eq!(compares, !claim.object.is_empty(), "{id}: object");
-            let beside =
-                matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_) | Measure::Advice);
+            let beside = matches!(
+                claim.measure,
+                Measure::Feature(_) | Measure::Fact { .. } | Measure::Advice
+            );
             assert_eq!(beside, claim.workload.is_empty(), "{id}: workload");
             assert_eq!(beside, claim.plan.is_empty(), "{id}: plan");
             assert_eq!(claim.needs.is_empty(), claim.because.is_empty(), "{id}: why it needs that");
@@ -114,7 +116,7 @@ mod tests {
             };
             assert!(ranks(&claim.measure), "{id}: a maximum decides nothing");
             assert_eq!(claim.measure == Measure::Advice, claim.relation == Advised, "{id}: advice");
-            let is_feature = matches!(claim.measure, Measure::Feature(_) | Measure::Fact(_));
+            let is_feature = matches!(claim.measure, Measure::Feature(_) | Measure::Fact { .. });
             assert_eq!(is_feature, matches!(claim.relation, Yes | No), "{id}: feature");
             let several = matches!(claim.measure, Measure::Phases(_));
             assert_eq!(several, matches!(claim.relation, Dominates(_) | Mixed), "{id}: rows");

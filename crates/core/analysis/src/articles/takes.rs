@@ -12,7 +12,7 @@ pub(super) fn of_rows(
     outcome: &Outcome,
     found: Option<&Ratio>,
 ) -> String {
-    if outcome.is_answer() || matches!(outcome, Outcome::Shown { .. }) {
+    if !outcome.is_open() {
         return String::new();
     }
     let plan = plan(claim, Some(desk.run));
@@ -20,7 +20,7 @@ pub(super) fn of_rows(
     match (&found.gate, found.more_blocks()) {
         (Some(gate), _) => format!("another run of {plan}: {}", gate.mend),
         (_, None) => {
-            format!("a run of {plan} with many more blocks than {}", blocks_text(found.blocks))
+            format!("a run of {plan} with many more than {}", blocks_text(found.blocks))
         }
         (_, Some(more)) => {
             let blocks = found.blocks + more.max(1);
@@ -54,7 +54,7 @@ pub(super) fn answer(
     runs: &[RunAnswer],
     miss: Option<&Miss>,
 ) -> String {
-    if outcome.is_answer() {
+    if !outcome.is_open() {
         return String::new();
     }
     let evidence = runs.first().map_or(&[][..], |run| &run.evidence);
@@ -64,10 +64,10 @@ pub(super) fn answer(
     let without = runs.first().map_or(&[][..], |run| &run.without);
     match (&claim.measure, of_pair, wanted) {
         _ if !claim.takes.is_empty() => claim.takes.clone(),
-        (Measure::Advice | Measure::Fact(_), ..) => "nothing that a run measures".into(),
+        (Measure::Advice, ..) => "nothing that a run measures".into(),
+        (Measure::Fact { .. }, ..) => "a source that says it".into(),
         (Measure::Feature(_), ..) => "a table of features with these file systems".into(),
         (_, Some(takes), _) => takes.clone(),
-        _ if matches!(outcome, Outcome::Shown { .. }) => String::new(),
         _ if !without.is_empty() => {
             format!("a run of {} with {}", plan(claim, None), list(without))
         }

@@ -10,6 +10,7 @@ use super::scale::{UNEQUAL_SCALE, unlike_blocks};
 use crate::{
     decide::Rules,
     panels::{Disturbed, Group, Member},
+    rows::told,
     summary::{belongs_to, median, spread},
 };
 
@@ -110,7 +111,7 @@ fn cell(member: &Member<'_>, phase: &str) -> PhaseCell {
     PhaseCell {
         trials: done.len() as u32,
         failed: failures.len() as u32,
-        failure: failures.first().map(|reason| reason.to_string()),
+        failure: failures.first().map(|reason| told(reason)),
         rate: over(|record| record.rate_per_s),
         elapsed_s: over(|record| record.elapsed_ns as f64 / 1e9),
         cpu_share: over(cpu_share),

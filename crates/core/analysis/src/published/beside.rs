@@ -217,7 +217,7 @@ fn part(
 
 fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, rules: Rules) -> BesideRow {
     let pairs = columns.others.iter().map(|(member, fs)| {
-        let published = published(table, columns, fact, fs);
+        let published = published(table, (columns.processes, &columns.reference_fs), fact, fs);
         let failed = table.failed(columns.processes, &fact.label, fact.heat(), fs);
         let measured = measured(columns.reference, member, fact, rules);
         let word = Word::of(published, measured.as_ref().ok().copied());
@@ -234,15 +234,18 @@ fn row(table: &Published, columns: &Columns<'_>, fact: &Fact, rules: Rules) -> B
     BesideRow { label: fact.label.clone(), pairs: pairs.collect(), rates: rates.collect() }
 }
 
-/// The printed ratio, else that of the printed rates.
-fn published(table: &Published, columns: &Columns<'_>, fact: &Fact, fs: &str) -> Option<f64> {
-    let at = (columns.processes, fact.label.as_str(), fact.heat());
-    if let Some(ratio) = table.number(at, fs, Statistic::Ratio) {
-        return Some(ratio);
-    }
-    let above = table.number(at, &columns.reference_fs, Statistic::Rate)?;
-    let below = table.number(at, fs, Statistic::Rate)?;
-    (below > 0.0).then(|| above / below)
+/// The printed ratio, else that of the printed rates: also where two decimals leave less than two digits of it.
+fn published(
+    table: &Published,
+    (processes, reference_fs): (u32, &str),
+    fact: &Fact,
+    fs: &str,
+) -> Option<f64> {
+    let at = (processes, fact.label.as_str(), fact.heat());
+    let rate = |fs: &str| table.number(at, fs, Statistic::Rate);
+    let printed = table.number(at, fs, Statistic::Ratio);
+    let of_rates = || Some(rate(reference_fs)? / rate(fs).filter(|below| *below > 0.0)?);
+    printed.filter(|ratio| *ratio >= 0.1).or_else(of_rates).or(printed)
 }
 
 fn measured(
@@ -404,6 +407,22 @@ mod tests {
         assert_eq!((part.rows.len(), mean.rows), (12, 11), "the tiny read is not in the run");
         assert!(mean.published > 1.2 && (mean.measured - 1.0 / 0.93).abs() < 0.03, "{mean:?}");
         assert_eq!(found.parts[0].means[0].expect("rows").rows, 10);
+    }
+
+    #[test]
+    fn rows_that_are_printed_as_nothing_count_in_the_mean_as_in_the_article() {
+        let table = find("kx-2025-rhel9").expect("built in");
+        let mean = |processes| {
+            let is_own = |fact: &&Fact| {
+                let at = (fact.processes, fact.split.as_str(), fact.statistic);
+                at == (processes, "less critical", Statistic::Ratio) && !fact.is_summary()
+            };
+            let own = table.facts.iter().filter(is_own);
+            let all: Vec<f64> =
+                own.filter_map(|fact| published(table, (processes, "xfs"), fact, "ext4")).collect();
+            (all.len(), (100.0 * geometric_mean(&all).expect("rows")).round())
+        };
+        assert_eq!((mean(1), mean(64)), ((21, 87.0), (21, 68.0)));
     }
 
     #[test]

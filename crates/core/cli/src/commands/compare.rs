@@ -1,4 +1,5 @@
 use std::{
+    collections::BTreeSet,
     fs,
     io::Read,
     path::{Path, PathBuf},
@@ -6,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use pickfs_analysis::{
-    compare::{Named, compare as compare_runs},
+    compare::{Named, RunComparison, compare as compare_runs},
     findings,
     published::{self, Fact, Published, beside::beside, bonnie, nano},
 };
@@ -16,7 +17,7 @@ use pickfs_report::{
     comparison::comparison_document,
     document::{html::html, markdown::markdown},
 };
-use pickfs_store::run_paths;
+use pickfs_store::{EXTENSION, run_paths};
 
 use crate::{
     args::CompareArgs,
@@ -68,7 +69,7 @@ fn read_all(words: &[PathBuf]) -> anyhow::Result<Vec<(PathBuf, RunRecord)>> {
 }
 
 /// Compares runs, in their order; of several of one name each has its path.
-pub(super) fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<()> {
+pub fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<RunComparison> {
     let names = names(runs);
     let found: Vec<_> = runs.iter().map(|(run, _)| findings(run)).collect();
     let named = names.iter().zip(runs).zip(&found);
@@ -79,18 +80,21 @@ pub(super) fn print(runs: &[(&RunRecord, &Path)], json: bool) -> anyhow::Result<
         true => terminal::line(&serde_json::to_string(&compared)?),
         false => terminal::show(&comparison_document(&compared, &named)),
     }
-    Ok(())
+    Ok(compared)
 }
 
 fn names(runs: &[(&RunRecord, &Path)]) -> Vec<String> {
-    let mut own: Vec<_> = runs.iter().map(|(run, _)| run.name.clone()).collect();
-    own.sort();
-    let are_own = own.windows(2).all(|two| two[0] != two[1]);
-    let name = |(run, path): &(&RunRecord, &Path)| match are_own {
-        true => run.name.clone(),
-        false => path.display().to_string(),
+    let are_apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == runs.len();
+    // A file that was given a name: that of a host, or of a plan.
+    let file = |(_, path): &(&RunRecord, &Path)| {
+        let stem = path.file_stem()?.to_string_lossy().into_owned();
+        let is_named = stem != "run" && path.extension().is_some_and(|end| end == EXTENSION);
+        is_named.then_some(stem)
     };
-    runs.iter().map(name).collect()
+    let files: Option<Vec<String>> = runs.iter().map(file).collect();
+    let own = || Some(runs.iter().map(|(run, _)| run.name.clone()).collect());
+    let named = files.filter(are_apart).or_else(|| own().filter(are_apart));
+    named.unwrap_or_else(|| runs.iter().map(|(_, path)| path.display().to_string()).collect())
 }
 
 fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit> {
@@ -184,6 +188,8 @@ mod tests {
         let other = fake_run(&FakeRun { name: "later".into(), ..FakeRun::default() });
         let (old, new) = (Path::new("old/a"), Path::new("new/a"));
         assert_eq!(names(&[(&one, old), (&one, new)]), ["old/a", "new/a"]);
+        let (h1, h2) = (Path::new("all/root@h1.pickfs"), Path::new("all/h2.pickfs"));
+        assert_eq!(names(&[(&one, h1), (&other, h2)]), ["root@h1", "h2"]);
         assert_eq!(names(&[(&one, old), (&other, new)])[1], "later");
     }
 }

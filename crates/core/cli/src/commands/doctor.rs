@@ -14,6 +14,9 @@ pub fn doctor(args: &DoctorArgs) -> anyhow::Result<Exit> {
     if args.guests {
         return extras::guests(args);
     }
+    if let Some(words) = &args.ranks {
+        return extras::ranks(words, args);
+    }
     let diagnosis = diagnose(WATCH_S, args.device.as_deref());
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&diagnosis)?),

@@ -32,6 +32,12 @@ use crate::{
 };
 
 pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
+    if args.as_host {
+        return extras::as_host(args);
+    }
+    if args.hosts.is_some() {
+        return extras::on_hosts(args);
+    }
     if args.choice.plan == TOUR.0 {
         return tour(args);
     }
@@ -138,7 +144,7 @@ fn perform(args: &RunArgs) -> anyhow::Result<Launched> {
 }
 
 /// The plan that the words ask for, shown and agreed to where it came from elsewhere.
-fn asked(args: &RunArgs) -> anyhow::Result<Plan> {
+pub fn asked(args: &RunArgs) -> anyhow::Result<Plan> {
     let own = || built_in(&args.choice.plan).is_some();
     let (plan, files) = match &args.fio[..] {
         [] if own() => return chosen_plan(&args.choice),
@@ -156,6 +162,15 @@ pub fn perform_plan(
     out: &Path,
     json: bool,
 ) -> anyhow::Result<Launched> {
+    perform_heard(words, out, |plan, _| listener(json, plan))
+}
+
+/// The same with somebody else to listen.
+pub fn perform_heard(
+    words: impl FnOnce() -> anyhow::Result<Plan>,
+    out: &Path,
+    listener: impl FnOnce(&Plan, &Interrupt) -> Box<dyn Sink>,
+) -> anyhow::Result<Launched> {
     let plan = match private::plan()? {
         Some(plan) => plan,
         None => {
@@ -165,7 +180,7 @@ pub fn perform_plan(
         }
     };
     let interrupt = Interrupt::on_signals()?;
-    let mut sink = listener(json, &plan);
+    let mut sink = listener(&plan, &interrupt);
     let to = Listeners { sink: sink.as_mut(), interrupt: &interrupt };
     Ok(launch(&plan, out, to)?)
 }

@@ -6,19 +6,23 @@ mod crash;
 mod features;
 #[cfg(feature = "guest")]
 mod fetch;
+#[cfg(feature = "fleet")]
+mod fleet;
 #[cfg(feature = "guest")]
 mod guests;
 #[cfg(feature = "explain")]
 mod program;
+#[cfg(feature = "ranks")]
+mod ranks;
 #[cfg(feature = "serve")]
 mod serve;
 
 use std::process::ExitCode;
 
-use pickfs_record::{Cell, Plan};
+use pickfs_record::{Cell, Plan, plan::RanksSpec};
 
 use crate::{
-    args::{DoctorArgs, FeaturesArgs, ServeArgs},
+    args::{DoctorArgs, FeaturesArgs, RunArgs, ServeArgs},
     commands::{crash::CrashArgs, explain::ExplainArgs},
     exit::Exit,
 };
@@ -37,6 +41,12 @@ pub fn arrange() -> Option<ExitCode> {
     if let Some(ended) = pickfs_features::inside::run() {
         return Some(ended);
     }
+    #[cfg(feature = "ranks")]
+    if let Some(ended) = pickfs_ranks::run() {
+        return Some(ended);
+    }
+    #[cfg(feature = "ranks")]
+    pickfs_lab::ranks::add(&pickfs_ranks::ByMpi);
     #[cfg(feature = "guest")]
     pickfs_lab::engines::add(&pickfs_guest::trials::Qemu);
     #[cfg(feature = "guest")]
@@ -66,6 +76,9 @@ fn lacking<A>(feature: &str, _args: A) -> anyhow::Result<Exit> {
 verbs! {
     "crash" crash(args: &CrashArgs) = crash::crash;
     "features" features(args: &FeaturesArgs) = features::features;
+    "fleet" as_host(args: &RunArgs) = fleet::as_host;
+    "fleet" on_hosts(args: &RunArgs) = fleet::on_hosts;
+    "ranks" ranks(words: &str, args: &DoctorArgs) = ranks::doctor;
     "serve" serve(args: &ServeArgs) = serve::serve;
     "guest" guests(args: &DoctorArgs) = guests::guests;
     "explain" explain_command(args: &ExplainArgs) = program::of_command;
@@ -85,6 +98,14 @@ pub fn fetch_kernels(cells: &[Cell]) -> anyhow::Result<()> {
     pickfs_guest::trials::kernels::Kernels::fetch(cells, Some(fetch::ask()))?;
     let _ = cells;
     Ok(())
+}
+
+/// The words of `--ranks` and `--ranks-patience`.
+pub fn ranks_spec(words: &str, patience: Option<&str>) -> anyhow::Result<RanksSpec> {
+    #[cfg(feature = "ranks")]
+    return ranks::spec(words, patience);
+    #[cfg(not(feature = "ranks"))]
+    anyhow::bail!("--ranks {words}{}: this build is without ranks", patience.unwrap_or_default())
 }
 
 /// Keys of the capabilities that conditions may name.

@@ -10,6 +10,7 @@ fn a_verb_that_is_left_out_names_its_feature() {
         (&["features", "--dir", "."], "features"),
         (&["explain", "--", "true"], "explain"),
         (&["doctor", "--guests"], "guest"),
+        (&["run", "quick", "--hosts", "hosts"], "fleet"),
         (&["plan", "queue"], "engines"),
     ] {
         let said = pickfs(words);

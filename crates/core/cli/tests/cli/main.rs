@@ -7,6 +7,7 @@ mod claims_choose;
     feature = "engines",
     feature = "explain",
     feature = "features",
+    feature = "fleet",
     feature = "guest",
     feature = "serve"
 )))]

@@ -40,6 +40,17 @@ fn postgresql_keeps_what_it_committed_unless_it_was_told_not_to_wait() {
     assert_database(2, ["-c listen_addresses=", off], 30);
 }
 
+/// The header of its next file and the first record there wait for one sync.
+#[test]
+fn a_journal_that_rolls_into_a_filled_file_is_opened_after_every_power_loss() {
+    only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
+    let (_guard, out) = folder();
+    let words = "--writer journal/pwrite/fdatasync/zero-filled --records 100 --states 500";
+    let line = format!("pickfs crash --fs ext4 --crash power-loss --cache any-order {words}");
+    let said = in_shell(&out, &line);
+    assert!(said.code == Some(0) && said.out.starts_with("KEPT"), "{said:?}");
+}
+
 /// The explorer is the disk, and the judge its check, as if the machine had booted in between.
 #[test]
 fn a_witness_finds_the_disk_that_lies_and_no_other() {

@@ -2,7 +2,12 @@
 
 use std::fs;
 
+use pickfs_lab::plans::PLANS;
+
 use crate::parts::{by_hand, file, pages};
+
+/// Plans that ask nothing that a reader would: of a try-out, of the machine itself, of sources that must be fetched.
+const WITHOUT_A_PAGE: &[&str] = &["column-tiny", "files-tiny", "cargo-build", "trust"];
 
 /// Words of a verdict: of each, a run says it.
 const VERDICTS: [&str; 4] = ["agrees", "contradicts", "claimed", "opposite here"];
@@ -65,4 +70,14 @@ fn a_question_that_a_plan_answers_has_answer_and_doubts_from_its_run() {
             assert!(!has_run || text.contains(part), "{page} has no part `{part}`");
         }
     }
+}
+
+#[test]
+fn each_plan_has_a_page_with_its_answer() {
+    let text: String =
+        pages().iter().map(|page| fs::read_to_string(file(page)).expect("a page")).collect();
+    let has_page = |name: &str| text.contains(&format!("<!-- begin run {name}: answer -->"));
+    let without: Vec<&str> =
+        PLANS.iter().map(|plan| plan.name).filter(|name| !has_page(name)).collect();
+    assert_eq!(without, WITHOUT_A_PAGE);
 }

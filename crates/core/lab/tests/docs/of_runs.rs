@@ -9,7 +9,7 @@ use std::{
 };
 
 use pickfs_analysis::{
-    articles::{Article, Known, Source, answers, articles},
+    articles::{Answer, Article, Known, Measure, Outcome, Source, answers, articles},
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
@@ -17,13 +17,17 @@ use pickfs_lab::plans::built_in;
 use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
-    articles::claims_document,
+    articles::{claims_document, sum},
     document::markdown::markdown,
     part::{PartError, part},
 };
 use pickfs_store::RunFile;
 
-use crate::parts::{file, keep, pages, put};
+use crate::{
+    cost,
+    parts::{file, keep, pages, put},
+    typed,
+};
 
 const IMAGES: &str = "docs/images";
 
@@ -69,12 +73,17 @@ fn with<T>(name: &str, work: impl FnOnce(Option<&Run>) -> T) -> T {
     })
 }
 
-/// The command, and what it takes, stand below on the page.
-fn not_yet(words: &str) -> &'static str {
-    match words {
-        "line" => "not yet run",
-        "answer" => "Not yet run here:",
-        _ => "",
+/// What an article says is all that is known then. What the command takes stands below on the page.
+fn not_yet(name: &str, words: &str) -> String {
+    let plan = planned(name);
+    match (words, &plan.article) {
+        ("line", _) => format!("not yet run: {}", typed(&plan.name, &cost(&plan.name))),
+        ("answer", Some(article)) => format!(
+            "**Not yet run here.** What is known is what *{}* says, in short: {}. Our own answer takes a command:",
+            article.source, article.saw
+        ),
+        ("answer", None) => "**Not yet run here.** The answer takes a command:".into(),
+        _ => String::new(),
     }
 }
 
@@ -88,10 +97,7 @@ fn images_from(page: &str) -> String {
 
 fn said(page: &str, name: &str, words: &str) -> String {
     with(name, |run| {
-        let Some((run, findings)) = run else {
-            drop(planned(name));
-            return not_yet(words).into();
-        };
+        let Some((run, findings)) = run else { return not_yet(name, words) };
         assert_eq!(run.plan.name, plan_name(name), "reference/{name}.pickfs is of another plan");
         let subject = Subject::new(run, findings);
         let part = part(&subject, name, words, &images_from(page));
@@ -126,29 +132,50 @@ fn parts_of_runs_are_what_the_runs_say() {
 fn the_claims_are_what_all_runs_say() {
     pickfs_engine_workloads::add();
     let runs: Vec<Run> = names().iter().filter_map(|name| read(name)).collect();
+    let answers = asked(&runs);
     let page = "docs/articles/what-the-articles-said.md";
-    put(page, &mut |part| (part == "claims").then(|| claims(&runs)));
+    put(page, &mut |part| (part == "claims").then(|| claims(&answers, &runs)));
+    put("README.md", &mut |part| (part == "claims").then(|| sum(&answers)));
+    put("docs/articles/README.md", &mut |part| {
+        let article = part.strip_prefix("claims ")?;
+        let own = answers.iter().filter(|answer| answer.article == article).cloned();
+        Some(sum(&own.collect::<Vec<_>>()))
+    });
 }
 
-/// What the features of file systems answer is told where `reference/features.json` is.
-fn claims(runs: &[Run]) -> String {
+/// What runs, the features of file systems (where `reference/features.json` is) and what is written of them say.
+fn asked(runs: &[Run]) -> Vec<Answer> {
     let features = fs::read_to_string(file("reference/features.json")).ok();
-    if runs.is_empty() && features.is_none() {
-        return "Not yet run: no reference run is there.".into();
-    }
     let features = features.map(|text| FeatureAnswers::read(&text).expect("answers"));
     let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name).collect();
     let origins = FILE_SYSTEMS.iter().filter_map(|row| Some((row.name.to_owned(), row.facts()?)));
     let origins = origins.collect();
     let known = Known { workloads: &workloads, features: features.as_ref(), origins: &origins };
     let sources: Vec<_> = runs.iter().map(|(run, findings)| Source { run, findings }).collect();
+    answers(articles(), &sources, &known)
+}
+
+fn claims(answers: &[Answer], runs: &[Run]) -> String {
     let all: Vec<&Article> = articles().iter().collect();
-    let answers = answers(articles(), &sources, &known);
     let runs: Vec<&RunRecord> = runs.iter().map(|(run, _)| run).collect();
-    let mut document = claims_document(&all, &answers, &runs);
+    let mut document = claims_document(&all, answers, &runs);
     // The page has a heading of its own.
     document.nodes.remove(0);
     markdown(&document)
+}
+
+/// A source never counts as a measurement; one that says otherwise is told so.
+#[test]
+fn each_fact_of_a_claim_is_written_with_its_source() {
+    let answers = asked(&[]);
+    let facts = || answers.iter().filter(|own| matches!(own.claim.measure, Measure::Fact { .. }));
+    assert!(facts().all(|own| matches!(own.outcome, Outcome::Written { .. })));
+    assert!(facts().flat_map(|own| &own.runs[0].evidence).all(|own| own.text.ends_with(')')));
+    let otherwise = facts().filter(|own| own.outcome == Outcome::Written { holds: false });
+    let otherwise: Vec<&str> = otherwise.map(|own| own.claim.id.as_str()).collect();
+    let wanted =
+        ["004-portable-hfsplus", "004-advice-portable", "004-zfs-userspace", "004-ntfs-userspace"];
+    assert_eq!(otherwise, wanted);
 }
 
 #[test]

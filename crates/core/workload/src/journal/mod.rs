@@ -6,6 +6,7 @@ mod content;
 mod neighbour;
 mod params;
 mod published;
+mod read_back;
 mod reading;
 mod ready;
 mod record_size;
@@ -31,5 +32,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     scheduled: &["append", "durable"],
     check: params::check,
     incompatible: params::incompatible,
+    read_back: read_back::read_back,
     ..Workload::LOOP
 };

@@ -9,7 +9,7 @@ use pickfs_journal::replay;
 
 use crate::{
     fault::Fault,
-    journal::{appending::Appending, stamp::file_path},
+    journal::{appending::Appending, content::Content, record_size::RecordSize, stamp::file_path},
 };
 
 pub(super) fn verify(directory: &Path, appending: &Appending) -> Result<u64, Fault> {
@@ -20,7 +20,8 @@ pub(super) fn verify(directory: &Path, appending: &Appending) -> Result<u64, Fau
     let mut last_sequence = 0;
     let mut wrong = None;
     replay(directory, 1, |record| {
-        wrong = flaw(appending, record.sequence, last_sequence, record.payload);
+        let Appending { content, size, seed, .. } = appending;
+        wrong = flaw((content, size, *seed), record.sequence, last_sequence, record.payload);
         last_sequence = record.sequence;
         checked += 1;
         if wrong.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -36,16 +37,21 @@ pub(super) fn verify(directory: &Path, appending: &Appending) -> Result<u64, Fau
     Ok(checked)
 }
 
-fn flaw(appending: &Appending, sequence: u64, last: u64, payload: &[u8]) -> Option<String> {
+pub(super) fn flaw(
+    (content, size, seed): (&Content, &RecordSize, u64),
+    sequence: u64,
+    last: u64,
+    payload: &[u8],
+) -> Option<String> {
     if last != 0 && sequence != last + 1 {
         return Some(format!("record {sequence} follows record {last}"));
     }
-    let expected_bytes = appending.size.of(appending.seed, sequence) as usize;
+    let expected_bytes = size.of(seed, sequence) as usize;
     if payload.len() != expected_bytes {
         let found = payload.len();
         return Some(format!("record {sequence} has {found} bytes instead of {expected_bytes}"));
     }
-    let is_right = appending.content.is_of(payload, sequence);
+    let is_right = content.is_of(payload, sequence);
     (!is_right).then(|| format!("record {sequence} holds other bytes than were written"))
 }
 

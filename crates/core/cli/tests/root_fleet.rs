@@ -1,0 +1,240 @@
+//! A fleet of network namespaces, each with a host name, a home and an sshd of its own; needs root.
+#![cfg(feature = "fleet")]
+#![allow(clippy::unwrap_used)]
+
+mod lab_session;
+mod pickfs;
+
+use std::{
+    fs,
+    os::unix::process::CommandExt,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use lab_session::{kill, may_run};
+use pickfs::{PICKFS, folder, only_run};
+use pickfs_record::RunRecord;
+use pickfs_store::RunFile;
+use pickfs_testkit::{install, only_if, skipped, until};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A network with a switch; each host, named by its address, behind a cable to it. Nothing of it has a name outside, and
+/// all of it ends with its first process.
+const NETWORK: &str = r#"set -e
+cd "$1"; shift
+ip link set lo up
+ip link add switch type bridge
+ip address add 10.99.0.100/24 dev switch
+ip link set switch up
+for host in "$@"; do
+  unshare --net --uts --mount --pid --fork --kill-child --mount-proc sh "$PWD/host.sh" "$host" "$PWD" &
+  pid=$!
+  until [ "$(readlink /proc/$pid/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done
+  ip link add "to-$host" type veth peer name cable netns $pid
+  ip link set "to-$host" master switch up
+done
+touch cabled
+wait
+"#;
+
+const HOST: &str = r#"set -e
+hostname "$1"
+until ip link show cable >/dev/null 2>&1; do sleep 0.02; done
+ip link set lo up
+ip address add "$1/24" dev cable
+ip link set cable up
+mkdir -p "$2/$1"
+mount --bind "$2/$1" /root
+mount -t tmpfs tmpfs /run
+mkdir -p /run/sshd
+if [ "$1" = 10.99.0.4 ]; then mount --bind "$2/other-build" "$2/bin/pickfs"; fi
+touch "$2/$1/up"
+exec "$(PATH="$PATH:/usr/sbin" command -v sshd)" -D -e -f /dev/null -h "$2/host-key" -o PidFile=none -o UsePAM=no \
+  -o AuthorizedKeysFile="$2/key.pub" -o StrictModes=no -o PermitRootLogin=yes -o UseDNS=no \
+  -o SetEnv=PICKFS_STATE_DIR=/root/state 2>>"$2/$1/sshd.log"
+"#;
+
+/// The build that it says is another one.
+const OTHER_BUILD: &str = r#"#!/bin/sh
+"$0.own" "$@" | sed -u 's/"hello":{"build":"[^"]*/&.other/'
+"#;
+
+/// No host of these is known to ssh, and nothing of who runs the test is used.
+const SSH: &str = r#"#!/bin/sh
+exec /usr/bin/ssh -F none -i "${0%/bin/ssh}/key" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+  -o IdentityAgent=none -o LogLevel=ERROR "$@"
+"#;
+
+const H: [&str; 4] = ["10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4"];
+const PLAN: &str =
+    "run quick --fs ext4 --fs ext4:noatime --ram --size 64MiB --warmup 50ms --raw-probe 50ms
+    --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
+
+struct Network {
+    first: Child,
+    _kept: tempfile::TempDir,
+    folder: PathBuf,
+}
+
+impl Network {
+    fn with(hosts: &[&str]) -> Network {
+        let (kept, folder) = folder();
+        fs::create_dir(folder.join("bin")).unwrap();
+        let scripts = [
+            ("network.sh", NETWORK),
+            ("host.sh", HOST),
+            ("other-build", OTHER_BUILD),
+            ("bin/ssh", SSH),
+        ];
+        for (name, content) in scripts {
+            install(&folder.join(name), content.as_bytes());
+        }
+        fs::copy(PICKFS, folder.join("bin/pickfs")).unwrap();
+        fs::hard_link(folder.join("bin/pickfs"), folder.join("bin/pickfs.own")).unwrap();
+        for key in ["key", "host-key"] {
+            let mut made = Command::new("ssh-keygen");
+            made.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key));
+            assert!(made.status().unwrap().success());
+        }
+        let mut first = Command::new("unshare");
+        first.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]);
+        first.arg(folder.join("network.sh")).arg(&folder).args(hosts);
+        let first = first.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        let network = Network { first, _kept: kept, folder };
+        until("cables and hosts", || {
+            let is_up = |host: &&str| network.folder.join(host).join("up").exists();
+            (network.folder.join("cabled").exists() && hosts.iter().all(is_up)).then_some(())
+        });
+        network
+    }
+
+    /// Processes of which the words hold our folder and are as wanted.
+    fn processes(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<i32> {
+        let place = self.folder.to_str().unwrap();
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let is_ours = |number: &i32| {
+            let said = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+            let said = String::from_utf8_lossy(&said).replace('\0', " ");
+            said.contains(place) && is_wanted(&said)
+        };
+        numbers.filter(is_ours).collect()
+    }
+
+    fn process(&self, begin: &str, words: &str) -> i32 {
+        let is_it = |said: &str| said.starts_with(begin) && said.contains(words);
+        until(words, || self.processes(is_it).first().copied())
+    }
+
+    /// The host's own first process, from outside.
+    fn host(&self, host: &str) -> i32 {
+        self.process("unshare ", &format!("/host.sh {host} "))
+    }
+
+    /// Programs of ours that run on a host.
+    fn runs_on(&self, host: &str) -> usize {
+        let name = |process: i32| fs::read_link(format!("/proc/{process}/ns/uts")).ok();
+        let (own, program) = (name(self.host(host)), self.folder.join("bin/pickfs"));
+        let ours = self.processes(|said| said.starts_with(program.to_str().unwrap()));
+        ours.into_iter().filter(|process| name(*process) == own).count()
+    }
+
+    /// The plan on these hosts, started where the switch is.
+    fn start(&self, hosts: &[&str], measure: &str) -> Child {
+        fs::write(self.folder.join("hosts"), hosts.join("\n")).unwrap();
+        let inside = self.process("bash ", "/network.sh");
+        let mut command = Command::new("nsenter");
+        command.args(["--net", "--mount", "--pid", "-t", &inside.to_string()]);
+        command.arg(self.folder.join("bin/pickfs.own")).args(PLAN.split_whitespace());
+        command.args(["--blocks", "1", "--measure", measure, "--hosts-program"]);
+        command.arg(self.folder.join("bin/pickfs")).arg("--hosts").arg(self.folder.join("hosts"));
+        command.arg("--out").arg(self.folder.join("out"));
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}/bin:{path}", self.folder.display()));
+        let said = |name: &str| fs::File::create(self.folder.join(name)).unwrap();
+        command.stdin(Stdio::null()).stdout(said("stdout")).stderr(said("stderr")).process_group(0);
+        command.spawn().unwrap()
+    }
+
+    fn said(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+
+    fn wait_for(&self, words: &str) {
+        until(words, || self.said("stderr").contains(words).then_some(()));
+    }
+
+    fn record(&self, host: &str) -> RunRecord {
+        let path = only_run(&self.folder.join("out")).join(format!("{host}.pickfs"));
+        RunFile::open(&path).and_then(|file| file.read()).unwrap()
+    }
+
+    fn assert_hosts_are_clean(&self, hosts: &[&str]) {
+        until("the end of what ran and was mounted on the hosts", || {
+            let is_mounted = |process: &i32| {
+                let mounts = fs::read_to_string(format!("/proc/{process}/mountinfo"));
+                mounts.is_ok_and(|mounts| mounts.contains("/pickfs-runs/"))
+            };
+            let runs: usize = hosts.iter().map(|host| self.runs_on(host)).sum();
+            (runs == 0 && !self.processes(|_| true).iter().any(is_mounted)).then_some(())
+        });
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let _ = self.first.kill();
+        let _ = self.first.wait();
+    }
+}
+
+fn may_run_here() -> bool {
+    let words = ["--net", "ip", "link", "add", "switch", "type", "bridge"];
+    let has_bridges = || Command::new("unshare").args(words).status().is_ok_and(|s| s.success());
+    may_run(&["ip", "sshd", "ssh", "nsenter"]) && (has_bridges() || skipped("no network bridges"))
+}
+
+/// One that dies as a machine does, one without a route, one of another build: the others' runs come, and are judged.
+#[test]
+fn hosts_that_die_or_cannot_be_reached_or_are_of_another_build_are_lost_and_no_other() {
+    only_if!(may_run_here());
+    let network = Network::with(&H);
+    let [h1, h2, h3, h4] = H;
+    let mut run = network.start(&[h1, h2, h3, h4, "10.99.0.9"], "2s");
+    network.wait_for(&format!("{h3}  block 1  "));
+    kill(network.host(h3));
+    let status = until("the end of the run", || run.try_wait().unwrap());
+    let (out, err) = (network.said("stdout"), network.said("stderr"));
+    assert_eq!(status.code(), Some(3), "{out}{err}");
+    assert!(out.starts_with("2 of 5 hosts came back; "), "{out}{err}");
+    for (host, why) in
+        [(h3, "ssh "), (h4, "another build, "), ("10.99.0.9", "ssh ended with code 255: ")]
+    {
+        assert!(out.contains(&format!("\nlost      {host}: {why}")), "{host}: {out}");
+    }
+    assert!(out.contains(" 1 run, 1 block\n"), "they are judged as a fleet: {out}");
+    network.assert_hosts_are_clean(&[h1, h2, h4]);
+}
+
+/// Of three hosts one's ssh is killed, then somebody interrupts the whole. No run goes on anywhere.
+#[test]
+fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
+    only_if!(may_run_here());
+    let hosts @ [h1, h2, h3] = [H[0], H[1], H[2]];
+    let network = Network::with(&hosts);
+    let mut run = network.start(&hosts, "60s");
+    hosts.iter().for_each(|host| network.wait_for(&format!("{host}  block 1  ")));
+    kill(network.process("/usr/bin/ssh ", &format!(" -- {h2} ")));
+    network.wait_for(&format!("{h2}  LOST: ssh was ended by signal 9"));
+    until("the end of the run there", || (network.runs_on(h2) == 0).then_some(()));
+    assert!(network.runs_on(h1) > 0 && network.runs_on(h3) > 0, "theirs go on");
+    let here = network.process(network.folder.join("bin/pickfs.own").to_str().unwrap(), " run ");
+    kill_process(Pid::from_raw(here).unwrap(), Signal::INT).unwrap();
+    let status = until("the end of the whole", || run.try_wait().unwrap());
+    let (out, err) = (network.said("stdout"), network.said("stderr"));
+    assert_eq!(status.code(), Some(130), "{out}{err}");
+    assert!(out.starts_with("2 of 3 hosts came back; "), "{out}{err}");
+    assert_eq!(network.record(h3).ended.unwrap().how, "interrupted");
+    network.assert_hosts_are_clean(&hosts);
+}

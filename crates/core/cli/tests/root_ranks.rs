@@ -1,0 +1,198 @@
+//! Three hosts on one machine, two MPIs, one shared folder: ranks measure together, other hosts find what each wrote, and
+//! whoever dies, hangs or has another folder is named.
+#![allow(clippy::unwrap_used)]
+
+#[path = "pickfs/mod.rs"]
+mod pickfs;
+
+use std::process::Command;
+
+use pickfs::{PICKFS, Said, reason, record};
+use pickfs_record::{Outcome, RunRecord};
+use pickfs_testkit::{Program, may_run, only_if, until};
+
+const OPEN_MPI: &str = "mpirun.openmpi --host h1:1,h2:1,h3:1 --mca btl_tcp_if_include 10.213.99.0/24 \
+                        --mca oob_tcp_if_include 10.213.99.0/24";
+const MPICH: &str = "mpiexec.mpich -hosts h1:1,h2:1,h3:1";
+const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/short.toml");
+
+fn has_hosts() -> bool {
+    may_run(&["ip", "unshare", "nsenter", "sshd", "ssh", "mpirun.openmpi", "mpiexec.mpich"])
+}
+
+struct Bed {
+    holder: Program,
+    out: tempfile::TempDir,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/hosts.sh");
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "--propagation", "private", "--net", "--uts", "--pid", "--fork"]);
+        unshare.args(["--kill-child", "--mount-proc", "bash", script]);
+        let holder = Program::start(&mut unshare);
+        holder.until("ready");
+        Bed { holder, out: tempfile::tempdir().unwrap() }
+    }
+
+    /// A command where the lab is.
+    fn command(&self, words: &[&str]) -> Command {
+        let id = self.holder.child.id();
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--target={id}")).args(["--mount", "--net", "--uts"]);
+        command.arg(format!("--pid=/proc/{id}/ns/pid_for_children"));
+        command.arg("--").args(words);
+        command.envs([
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("PRTE_ALLOW_RUN_AS_ROOT", "1"),
+            ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_plm_rsh_agent", "/run/bed/rsh"),
+            ("PRTE_MCA_plm_ssh_agent", "/run/bed/rsh"),
+            ("OMPI_MCA_orte_tmpdir_base", "/run/bed/tmp"),
+            ("HYDRA_LAUNCHER_EXEC", "/run/bed/rsh"),
+        ]);
+        command
+    }
+
+    fn pickfs(&self, words: &[&str]) -> Command {
+        self.command(&[&[PICKFS], words].concat())
+    }
+
+    fn run(&self, launcher: &str, name: &str, more: &str) -> Command {
+        let out = self.out.path().join(name);
+        let more = more.split_whitespace();
+        let more = more.chain(["--out", out.to_str().unwrap(), "--ranks", launcher]);
+        let plan = ["run", PLAN, "--yes", "--json", "--dir", "/run/bed/one"];
+        self.pickfs(&[&plan[..], &more.collect::<Vec<_>>()].concat())
+    }
+
+    fn kept(&self, name: &str) -> RunRecord {
+        record(&pickfs::only_run(&self.out.path().join(name)))
+    }
+
+    /// By its name and its host, as soon as it is there.
+    fn signal(&self, name: &str, host: &str, signal: &str) {
+        until("the process that gets a signal", || {
+            let output = self.command(&["/run/bed/signal", name, host, signal]).output().unwrap();
+            (!output.stdout.is_empty()).then_some(())
+        });
+    }
+
+    fn wait_until_nothing_runs(&self) {
+        until("the end of all that a run started", || {
+            let left = self.command(&["/run/bed/left"]).output().unwrap();
+            left.stdout.is_empty().then_some(())
+        });
+    }
+
+    fn assert_nothing_runs(&self) {
+        self.wait_until_nothing_runs();
+        let folder = self.command(&["ls", "-A", "/run/bed/one"]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&folder.stdout), "", "nothing of ours stays");
+    }
+}
+
+#[test]
+fn ranks_of_both_mpis_measure_together_and_another_host_finds_every_record() {
+    only_if!(has_hosts());
+    let bed = Bed::new();
+    for (name, launcher, mpi) in [("a", OPEN_MPI, "Open MPI"), ("b", MPICH, "MPICH")] {
+        let said = Said::from(bed.run(launcher, name, "--blocks 1").output().unwrap());
+        assert_eq!(said.code, Some(0), "{launcher}: {said:?}");
+        let run = bed.kept(name);
+        let trial = &run.trials[0];
+        assert_eq!(trial.outcome, Outcome::Finished, "{trial:?}");
+        let hosts: Vec<(&str, u32)> =
+            trial.hosts.iter().map(|host| (host.name.as_str(), host.ranks)).collect();
+        assert_eq!(hosts, [("h1", 1), ("h2", 1), ("h3", 1)]);
+        let counts = ["records_verified", "records_read_elsewhere"].map(|key| trial.counts[key]);
+        assert!(counts[0] >= 3.0 * 200.0 && counts[0] == counts[1], "{counts:?}");
+        assert!(
+            trial.environment.get("ranks.mpi").unwrap().contains(mpi),
+            "{:?}",
+            trial.environment
+        );
+        assert!(
+            trial.hosts.iter().all(|host| host.mount.starts_with("tmpfs ")),
+            "{:?}",
+            trial.hosts
+        );
+        // One kernel, one clock: the truth is known.
+        let holds = |host: &&pickfs_record::record::HostShare| {
+            host.offset_ns_min <= 0 && host.offset_ns_max >= 0
+        };
+        assert_eq!(trial.hosts.iter().filter(holds).count(), 3, "{:?}", trial.hosts);
+        let appends = trial.op("append").unwrap().service.count;
+        assert!((600..=603).contains(&appends), "{appends}");
+    }
+    let out = bed.out.path().join("phases");
+    let words = "run files --blocks 1 --raw-probe 50ms --set scale=tiny --set size=0 --set files=200 --set saves=20 --json \
+                 --dir /run/bed/one --ranks-patience 10s --ranks";
+    let words: Vec<&str> = words.split_whitespace().chain([OPEN_MPI, "--out"]).collect();
+    let said =
+        Said::from(bed.pickfs(&[&words[..], &[out.to_str().unwrap()]].concat()).output().unwrap());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let run = bed.kept("phases");
+    let created = run.trials[0].phase("seq create").unwrap();
+    assert_eq!((created.lanes, created.work), (3, 600.0), "{created:?}");
+    bed.assert_nothing_runs();
+}
+
+#[test]
+fn the_doctor_says_who_is_there_and_names_a_host_with_another_folder() {
+    only_if!(has_hosts());
+    let bed = Bed::new();
+    let doctor = |dir: &str| {
+        let words = ["doctor", "--ranks", OPEN_MPI, "--dir", dir, "--ranks-patience", "10s"];
+        Said::from(bed.pickfs(&words).output().unwrap())
+    };
+    let said = doctor("/run/bed/one");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for part in
+        ["3 on 3 hosts by mpirun.openmpi (Open MPI", "\n  h2 ", "ms at most", "is one for all"]
+    {
+        assert!(said.out.contains(part), "{part}: {}", said.out);
+    }
+    let said = doctor("/run/bed/apart");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.err.contains("h3 is not the folder of the others"), "{said:?}");
+    bed.assert_nothing_runs();
+}
+
+#[test]
+fn a_rank_that_is_killed_or_stopped_fails_its_trial_with_the_name_of_its_host() {
+    only_if!(has_hosts());
+    let bed = Bed::new();
+    for (name, launcher, victim, signal) in [
+        ("killed", OPEN_MPI, "pickfs-rank", "KILL"),
+        ("worker", OPEN_MPI, "pickfs-worker", "KILL"),
+        ("stopped", MPICH, "pickfs-rank", "STOP"),
+    ] {
+        let mut run = bed.run(launcher, name, "--blocks 2 --ranks-patience 8s");
+        let mut program = Program::start(&mut run);
+        program.until("\"phase\":\"measure\"");
+        bed.signal(victim, "h2", signal);
+        program.end();
+        let run = bed.kept(name);
+        let outcome = &run.trials[0];
+        assert!(reason(outcome).contains("h2"), "{name}: {outcome:?}");
+        let other = &run.trials[1];
+        assert_eq!(other.outcome, Outcome::Finished, "{name}: the run goes on: {other:?}");
+        bed.assert_nothing_runs();
+    }
+}
+
+#[test]
+fn a_launcher_or_a_lab_that_is_killed_leaves_no_rank() {
+    only_if!(has_hosts());
+    let bed = Bed::new();
+    for (name, victim) in [("launcher", "mpirun.openmpi"), ("lab", "pickfs")] {
+        let mut program = Program::start(&mut bed.run(OPEN_MPI, name, "--blocks 1"));
+        program.until("\"phase\":\"measure\"");
+        bed.signal(victim, "lab", "KILL");
+        program.end();
+        bed.wait_until_nothing_runs();
+    }
+}

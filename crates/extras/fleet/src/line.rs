@@ -1,0 +1,225 @@
+//! The line to one host: the program that carries it, what comes and what goes. Nothing here waits without an end.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::spoken::{GREETING_BYTES_MAX, LINE_BYTES_MAX, Said};
+
+/// Lines that wait for somebody; a host that says more is slowed down.
+const LINES_WAITING: usize = 64;
+/// Of what the program says beside the line, its last.
+const LAST_WORDS_BYTES: usize = 600;
+const CHUNK_BYTES: u64 = 256 << 10;
+/// For a program that closed its line, to end, and for its last words to be read.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+const LOOK_EACH: Duration = Duration::from_millis(10);
+
+pub(crate) enum Part {
+    Said(Said),
+    /// More of the file.
+    More,
+    /// All of the file is there.
+    Whole,
+    Broken(String),
+    Closed,
+}
+
+pub(crate) struct Line {
+    program: String,
+    child: Child,
+    status: Option<ExitStatus>,
+    to: Option<Sender<Vec<u8>>>,
+    from: Receiver<Part>,
+    errors: Option<JoinHandle<()>>,
+    last_words: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Line {
+    /// A group of its own: a key on our terminal is not for it. The host's file goes where `file` says.
+    pub(crate) fn open(mut command: Command, file: PathBuf, bytes_max: u64) -> io::Result<Line> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.process_group(0).spawn()?;
+        let (to, lines) = channel::<Vec<u8>>();
+        let (parts, from) = sync_channel(LINES_WAITING);
+        let last_words = Arc::new(Mutex::new(Vec::new()));
+        // They end with the program, and nobody waits for them long: a child of its own may hold its streams.
+        if let Some(mut input) = child.stdin.take() {
+            thread::spawn(move || lines.iter().try_for_each(|line| input.write_all(&line)));
+        }
+        if let Some(output) = child.stdout.take() {
+            thread::spawn(move || {
+                let end = match read(output, &file, bytes_max, &parts) {
+                    Ok(true) => Part::Whole,
+                    Ok(false) => Part::Closed,
+                    Err(why) => Part::Broken(why),
+                };
+                drop(parts.send(end));
+            });
+        }
+        let errors = child.stderr.take().map(|errors| {
+            let last_words = Arc::clone(&last_words);
+            thread::spawn(move || keep_last(errors, &last_words))
+        });
+        Ok(Line { program, child, status: None, to: Some(to), from, errors, last_words })
+    }
+
+    pub(crate) fn say(&self, line: Vec<u8>) {
+        self.to.iter().for_each(|to| drop(to.send(line.clone())));
+    }
+
+    /// The host is to end in order, and may send its file.
+    pub(crate) fn hang_up(&mut self) {
+        self.to = None;
+    }
+
+    /// Nothing where nothing came within that time.
+    pub(crate) fn next(&self, within: Duration) -> Option<Part> {
+        match self.from.recv_timeout(within) {
+            Ok(part) => Some(part),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Part::Closed),
+        }
+    }
+
+    pub(crate) fn is_over_within(&mut self, time: Duration) -> bool {
+        within(time, || {
+            if self.status.is_none() {
+                self.status = self.child.try_wait().unwrap_or_default();
+            }
+            self.status.is_some()
+        })
+    }
+
+    /// How the program ended that closed its line, with what it said last.
+    pub(crate) fn ending(&mut self) -> String {
+        self.is_over_within(ENDS_WITHIN);
+        let is_read = || self.errors.as_ref().is_none_or(JoinHandle::is_finished);
+        within(ENDS_WITHIN, is_read);
+        let how = match self.status.map(|status| (status.code(), status.signal())) {
+            Some((Some(code), _)) => format!("{} ended with code {code}", self.program),
+            Some((_, Some(signal))) => format!("{} was ended by signal {signal}", self.program),
+            _ => format!("{} closed the line", self.program),
+        };
+        self.with_last_words(how)
+    }
+
+    pub(crate) fn with_last_words(&self, how: String) -> String {
+        let kept = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = String::from_utf8_lossy(&kept);
+        match words.split_whitespace().collect::<Vec<_>>().join(" ") {
+            words if words.is_empty() => how,
+            words => format!("{how}: {words}"),
+        }
+    }
+}
+
+/// A program that is still there when nobody wants it goes with all that it started; one that was waited for has no
+/// number any more.
+impl Drop for Line {
+    fn drop(&mut self) {
+        if !self.is_over_within(Duration::ZERO) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
+    let began = Instant::now();
+    while !is_so() {
+        if began.elapsed() >= time {
+            return false;
+        }
+        thread::sleep(LOOK_EACH);
+    }
+    true
+}
+
+fn keep_last(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
+    let mut chunk = [0; LAST_WORDS_BYTES];
+    while let Ok(count @ 1..) = errors.read(&mut chunk) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&chunk[..count]);
+        let surplus = kept.len().saturating_sub(LAST_WORDS_BYTES);
+        kept.drain(..surplus);
+    }
+}
+
+/// Passes lines on until the file is there (true) or the line is over; what is no line of ours breaks it.
+fn read(
+    output: impl Read,
+    file: &Path,
+    bytes_max: u64,
+    to: &SyncSender<Part>,
+) -> Result<bool, String> {
+    let mut output = BufReader::new(output);
+    // Before its hello a host may print what its login prints.
+    let mut greeting_bytes = Some(0);
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut output).take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        if line.len() as u64 == LINE_BYTES_MAX {
+            return Err(format!("it sent a line of over {} MiB", LINE_BYTES_MAX >> 20));
+        }
+        if read.is_err() || !line.ends_with(b"\n") {
+            return Ok(false);
+        }
+        match (serde_json::from_slice(&line), &mut greeting_bytes) {
+            (Ok(Said::File { bytes }), _) if bytes > bytes_max => {
+                let [mib, most] = [bytes, bytes_max].map(|bytes| bytes >> 20);
+                return Err(format!(
+                    "its run of {mib} MiB stays there: {most} MiB are taken at most"
+                ));
+            }
+            (Ok(Said::File { bytes }), _) => return receive(&mut output, bytes, file, to),
+            (Ok(said), _) => {
+                greeting_bytes = None;
+                if to.send(Part::Said(said)).is_err() {
+                    return Ok(false);
+                }
+            }
+            (Err(_), Some(bytes)) if *bytes + line.len() <= GREETING_BYTES_MAX => {
+                *bytes += line.len();
+            }
+            (Err(why), _) => return Err(format!("it sent a line that is none of pickfs: {why}")),
+        }
+    }
+}
+
+fn receive(
+    from: &mut impl Read,
+    bytes: u64,
+    path: &Path,
+    to: &SyncSender<Part>,
+) -> Result<bool, String> {
+    let failed = |why: io::Error| format!("its run cannot be written to {}: {why}", path.display());
+    let mut left = bytes;
+    // Where nobody listens any more no file is begun.
+    let mut is_heard = to.send(Part::More).is_ok();
+    let mut file =
+        if is_heard { File::create_new(path).map_err(failed)? } else { return Ok(false) };
+    while left > 0 && is_heard {
+        let chunk = &mut from.take(left.min(CHUNK_BYTES));
+        let count = io::copy(chunk, &mut file).map_err(failed)?;
+        if count == 0 {
+            return Err(format!("its run broke off, {left} of {bytes} bytes before its end"));
+        }
+        left -= count;
+        is_heard = to.send(Part::More).is_ok();
+    }
+    Ok(is_heard)
+}

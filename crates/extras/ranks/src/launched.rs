@@ -1,0 +1,317 @@
+//! The launcher as the lab sees it: a process with two ends, whose ranks are elsewhere. It ends with its job, and is made to
+//! where it does not.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead, BufReader, Read},
+    os::unix::process::{CommandExt, ExitStatusExt},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use pickfs_lab::{interrupt::Interrupt, worker_process::Heard};
+use pickfs_record::{WorkerMessage, trial::WORKER, visible::visible};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::{
+    error::RanksError,
+    launch_words::{UNBOUND, added},
+    message::{FromRanks, Line, ToRanks, receive, send},
+    rank::RANK,
+};
+
+/// A launcher that was asked to end has so long: it tells the hosts.
+const GRACE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(50);
+/// What it said last, without the frames that launchers draw.
+const LAST_LINES: usize = 12;
+const LAST_LINES_TOLD: usize = 4;
+const LAST_LINE_CHARACTERS: usize = 300;
+
+pub(crate) struct Launched {
+    pub(crate) launcher: String,
+    child: Mutex<Child>,
+    to: Mutex<ChildStdin>,
+    heard: Arc<Ears>,
+}
+
+/// Where what comes is put.
+#[derive(Default)]
+struct Ears {
+    last: Mutex<VecDeque<String>>,
+    /// The number of lanes, and who hears them.
+    lanes: Mutex<Option<(usize, Sender<Heard>)>>,
+    clocks_ns: Mutex<Vec<(i64, i64)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Launched {
+    pub(crate) fn start(
+        words: &[String],
+    ) -> Result<(Arc<Launched>, Receiver<FromRanks>), RanksError> {
+        let Some((program, own)) = words.split_first() else {
+            return Err(RanksError::Words("--ranks names no launcher".into()));
+        };
+        let failed = |source| RanksError::NotStarted { program: program.clone(), source };
+        let ours = std::env::current_exe().map_err(failed)?;
+        let mut command = Command::new(program);
+        command.args(own).args(added(program)).arg(ours).args([WORKER, RANK]);
+        let unset = UNBOUND.iter().filter(|(name, _)| std::env::var_os(name).is_none());
+        command.envs(unset.copied()).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(failed)?;
+        let to = Mutex::new(child.stdin.take().expect("standard input is piped"));
+        let from = child.stdout.take().expect("standard output is piped");
+        let errors = child.stderr.take().expect("standard error is piped");
+        let (heard, (sender, events)) = (Arc::<Ears>::default(), channel());
+        let (ears, also) = (Arc::clone(&heard), Arc::clone(&heard));
+        thread::spawn(move || ears.listen(BufReader::new(from), &sender));
+        thread::spawn(move || also.remember_all(errors));
+        let launcher = program.rsplit('/').next().unwrap_or(program).to_owned();
+        Ok((Arc::new(Launched { launcher, child: Mutex::new(child), to, heard }), events))
+    }
+
+    pub(crate) fn tell(&self, word: &ToRanks) {
+        // One that is gone shows as the end of what it says.
+        let _ = send(word, false, &mut *lock(&self.to));
+    }
+
+    /// From now on somebody hears what the lanes say.
+    pub(crate) fn hear_lanes(&self, count: usize, inbox: Sender<Heard>) {
+        *lock(&self.heard.lanes) = Some((count, inbox));
+    }
+
+    pub(crate) fn clocks_ns(&self) -> Vec<(i64, i64)> {
+        lock(&self.heard.clocks_ns).clone()
+    }
+
+    /// The first event that is wanted, within a limit.
+    pub(crate) fn expect<T>(
+        &self,
+        events: &Receiver<FromRanks>,
+        (limit, what): (Duration, &str),
+        interrupt: &Interrupt,
+        mut wanted: impl FnMut(FromRanks) -> Option<T>,
+    ) -> Result<T, RanksError> {
+        let began = Instant::now();
+        loop {
+            match events.recv_timeout(POLL) {
+                Ok(FromRanks::Failed { reason }) => return Err(RanksError::Told(reason)),
+                Ok(event) => {
+                    if let Some(found) = wanted(event) {
+                        return Ok(found);
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let (launcher, how) = (self.launcher.clone(), self.how());
+                    return Err(RanksError::Ended { launcher, how, last: self.last() });
+                }
+            }
+            if interrupt.is_raised() {
+                return Err(RanksError::Interrupted);
+            }
+            if began.elapsed() > limit {
+                let who = format!("the ranks of {}", self.launcher);
+                let limit_s = limit.as_secs_f64();
+                return Err(RanksError::Missing { who, what: what.into(), limit_s });
+            }
+        }
+    }
+
+    pub(crate) fn last(&self) -> String {
+        let last = lock(&self.heard.last);
+        let skipped = last.len().saturating_sub(LAST_LINES_TOLD);
+        last.iter().skip(skipped).map(String::as_str).collect::<Vec<_>>().join(" | ")
+    }
+
+    /// How it ended, after the end of what it says: it is not waited for longer than one that is asked to.
+    pub(crate) fn how(&self) -> String {
+        match ended(&mut lock(&self.child)) {
+            Some(status) => match (status.signal(), status.code()) {
+                (Some(signal), _) => format!("signal {signal}"),
+                (None, code) => format!("exit code {}", code.unwrap_or(-1)),
+            },
+            None => "it closed its output and went on".into(),
+        }
+    }
+
+    pub(crate) fn ask_to_end(&self) {
+        let child = lock(&self.child);
+        let _ = kill_process_group(Pid::from_child(&child), Signal::TERM);
+    }
+
+    /// Asked where it has not ended by itself, and made to where that does not help.
+    pub(crate) fn end(&self) {
+        let mut child = lock(&self.child);
+        let group = Pid::from_child(&child);
+        if !matches!(child.try_wait(), Ok(Some(_))) {
+            let _ = kill_process_group(group, Signal::TERM);
+            ended(&mut child);
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = child.wait();
+    }
+}
+
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let began = Instant::now();
+    while began.elapsed() < GRACE {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        thread::sleep(POLL);
+    }
+    None
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Ears {
+    fn listen(&self, mut from: impl BufRead, events: &Sender<FromRanks>) {
+        while let Some(line) = receive(&mut from) {
+            match line {
+                Line::Other(text) => self.remember(&text),
+                Line::Message(FromRanks::Said { lane, line }) => {
+                    self.tell_lane(lane as usize, Some(line));
+                }
+                Line::Message(FromRanks::Clocks { bounds_ns }) => {
+                    *lock(&self.clocks_ns) = bounds_ns;
+                }
+                Line::Message(event) => {
+                    // Each lane ends with the reason of all.
+                    if let FromRanks::Failed { reason } = &event {
+                        let failed = WorkerMessage::Failed { reason: reason.clone() };
+                        self.tell_all(serde_json::to_string(&failed).ok().as_deref());
+                    }
+                    let _ = events.send(event);
+                }
+            }
+        }
+        self.tell_all(None);
+    }
+
+    fn tell_all(&self, line: Option<&str>) {
+        let count = lock(&self.lanes).as_ref().map_or(0, |(count, _)| *count);
+        (0..count).for_each(|lane| self.tell_lane(lane, line.map(str::to_owned)));
+    }
+
+    fn tell_lane(&self, lane: usize, line: Option<String>) {
+        let lanes = lock(&self.lanes);
+        if let Some((_, inbox)) = lanes.as_ref().filter(|(count, _)| lane < *count) {
+            // A crew that is gone hears nothing more.
+            let _ = inbox.send(Heard { lane, line });
+        }
+    }
+
+    fn remember_all(&self, errors: impl Read) {
+        let mut errors = BufReader::new(errors);
+        let mut line = Vec::new();
+        while matches!((&mut errors).take(1 << 16).read_until(b'\n', &mut line), Ok(1..)) {
+            self.remember(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+    }
+
+    fn remember(&self, line: &str) {
+        let text: String = line.trim().chars().take(LAST_LINE_CHARACTERS).collect();
+        if !text.contains(char::is_alphabetic) {
+            return;
+        }
+        let mut last = lock(&self.last);
+        if last.len() >= LAST_LINES {
+            last.pop_front();
+        }
+        last.push_back(visible(&text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_testkit::install;
+
+    use super::*;
+
+    /// A launcher of one rank that is a script: it says these lines.
+    fn launched(script: &str) -> (Arc<Launched>, Receiver<FromRanks>, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mpirun");
+        install(&path, format!("#!/bin/sh\n{script}\n").as_bytes());
+        let words = [path.to_str().unwrap().to_owned()];
+        let (launched, events) = Launched::start(&words).unwrap();
+        (launched, events, folder)
+    }
+
+    const LIMIT: (Duration, &str) = (Duration::from_secs(60), "the end");
+
+    fn is_ended(event: FromRanks) -> Option<()> {
+        (event == FromRanks::Ended).then_some(())
+    }
+
+    #[test]
+    fn words_of_lanes_go_to_the_crew_and_all_others_to_who_asks() {
+        let (launched, events, _kept) = launched(
+            "read order\necho 'pickfs-rank {\"event\":\"said\",\"lane\":1,\"line\":\"ready\"}'\n\
+             echo 'pickfs-rank {\"event\":\"said\",\"lane\":7,\"line\":\"unknown\"}'\n\
+             echo 'pickfs-rank {\"event\":\"failed\",\"reason\":\"h2 is gone\"}'; read more",
+        );
+        let (inbox, said) = channel();
+        launched.hear_lanes(2, inbox);
+        launched.tell(&ToRanks::Go);
+        let failed = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
+        assert_eq!(failed.unwrap_err().to_string(), "h2 is gone");
+        launched.end();
+        let heard: Vec<_> = said.iter().take(5).map(|heard| (heard.lane, heard.line)).collect();
+        assert_eq!(heard[0], (1, Some("ready".into())));
+        let failed = r#"{"event":"failed","reason":"h2 is gone"}"#.to_owned();
+        assert_eq!(heard[1..3], [(0, Some(failed.clone())), (1, Some(failed))], "all fail by it");
+        assert_eq!(heard[3..], [(0, None), (1, None)]);
+    }
+
+    #[test]
+    fn a_launcher_that_ends_is_told_with_its_last_words_and_no_frames() {
+        let (launched, events, _kept) =
+            launched("echo ------; echo 'no such host h9' >&2; echo; kill -9 $$");
+        let end = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
+        let text = end.unwrap_err().to_string();
+        assert_eq!(text, "mpirun ended (signal 9); it said: no such host h9");
+    }
+
+    #[test]
+    fn one_that_does_not_end_is_made_to_with_all_that_it_started() {
+        let (launched, events, _kept) = launched(
+            "trap '' TERM; sleep 100 & echo \"pickfs-rank {\\\"event\\\":\\\"failed\\\",\\\"reason\\\":\\\"$!\\\"}\"; wait",
+        );
+        let child = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
+        let child = child.unwrap_err().to_string();
+        launched.end();
+        pickfs_testkit::until("the end of what it started", || {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat"));
+            stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_ranks_that_do_not_come() {
+        let (launched, events, _kept) = launched("sleep 100");
+        let short = (Duration::from_millis(100), "be there");
+        let error = launched.expect(&events, short, &Interrupt::default(), is_ended).unwrap_err();
+        assert!(error.to_string().contains("did not come to be there"), "{error}");
+        let interrupt = Interrupt::default();
+        interrupt.raise();
+        let error = launched.expect(&events, LIMIT, &interrupt, is_ended).unwrap_err();
+        assert_eq!(error.to_string(), "interrupted");
+    }
+}

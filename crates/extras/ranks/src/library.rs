@@ -1,0 +1,270 @@
+//! MPI without linking: a dozen functions of whatever library the launcher's environment points to, one binary under
+//! Open MPI, MPICH and its kin, and the standard ABI of MPI 5.
+//!
+//! Three constants differ between them. A handle is an int (MPICH) or a pointer (the two others); both travel
+//! in one register or slot of the two 64-bit machines that this is for, so it is a `usize` here.
+//! Sources: `mpi.h` of Open MPI 4.1 (`ompi_mpi_comm_world`, `ompi_mpi_byte`), of MPICH 4.0 (`MPI_COMM_WORLD`,
+//! `MPI_BYTE`, `MPI_STATUS_IGNORE`), and of the MPI 5 standard, appendix A.
+#![allow(unsafe_code)]
+
+use std::{
+    env,
+    ffi::{CStr, CString, c_char, c_int, c_void},
+    ptr::null_mut,
+};
+
+use libc::{RTLD_GLOBAL, RTLD_NOW, dlopen, dlsym};
+
+use crate::{
+    error::RanksError,
+    mpi::{Mpi, Transfer},
+};
+
+type Handle = usize;
+
+/// Names a library instead of those that the launcher's environment points to.
+const NAMED: &str = "PICKFS_MPI";
+/// By what launchers put into the environment of a rank.
+const BY_LAUNCHER: [(&str, &[&str]); 4] = [
+    ("OMPI_COMM_WORLD_RANK", &["libmpi.so.40"]),
+    ("PMI_RANK", &["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12"]),
+    ("PMI_FD", &["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12"]),
+    ("PMIX_RANK", &["libmpi.so.40", "libmpi_abi.so.1", "libmpich.so.12"]),
+];
+/// `MPI_MAX_LIBRARY_VERSION_STRING` is 8192 in all three.
+const VERSION_BYTES: usize = 8192;
+const TAG: c_int = 7;
+const ABORT_CODE: c_int = 75;
+
+type Start =
+    unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle) -> c_int;
+
+struct Functions {
+    send: Start,
+    receive: Start,
+    test: unsafe extern "C" fn(*mut Handle, *mut c_int, Handle) -> c_int,
+    abort: unsafe extern "C" fn(Handle, c_int) -> c_int,
+    finish: unsafe extern "C" fn() -> c_int,
+}
+
+pub(crate) struct Library {
+    functions: Functions,
+    world: Handle,
+    byte: Handle,
+    no_status: Handle,
+    rank: usize,
+    size: usize,
+    name: String,
+}
+
+/// An open library, which is never closed.
+struct Opened {
+    at: *mut c_void,
+    name: String,
+}
+
+impl Opened {
+    fn find() -> Result<Opened, RanksError> {
+        let named = env::var(NAMED).ok();
+        let launched = BY_LAUNCHER.iter().find(|(variable, _)| env::var_os(variable).is_some());
+        let names: Vec<String> = match (named, launched) {
+            (Some(name), _) => vec![name],
+            (None, Some((_, names))) => names.iter().map(|name| (*name).to_owned()).collect(),
+            (None, None) => {
+                let tried = "it set none of the variables that MPI's launchers set".into();
+                return Err(RanksError::NoLibrary { tried });
+            }
+        };
+        let open = |name: &String| {
+            let text = CString::new(name.as_str()).ok()?;
+            // SAFETY: the text ends in a zero. Constructors of the library run, as the launcher's user wants.
+            let at = unsafe { dlopen(text.as_ptr(), RTLD_NOW | RTLD_GLOBAL) };
+            (!at.is_null()).then(|| Opened { at, name: name.clone() })
+        };
+        names.iter().find_map(open).ok_or_else(|| {
+            let tried = format!("not found: {}", names.join(", "));
+            RanksError::NoLibrary { tried }
+        })
+    }
+
+    fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: an open library, and a text that ends in a zero.
+        let found = unsafe { dlsym(self.at, name.as_ptr()) };
+        (!found.is_null()).then_some(found)
+    }
+
+    fn must(&self, name: &'static CStr) -> Result<*mut c_void, RanksError> {
+        self.symbol(name).ok_or_else(|| RanksError::NoSymbol {
+            name: name.to_str().unwrap_or_default(),
+            library: self.name.clone(),
+        })
+    }
+
+    /// # Safety
+    /// `F` is the type of the function of this name.
+    unsafe fn function<F: Copy>(&self, name: &'static CStr) -> Result<F, RanksError> {
+        let found = self.must(name)?;
+        // SAFETY: a function has a pointer as large as this one; its type is the caller's word.
+        Ok(unsafe { std::mem::transmute_copy(&found) })
+    }
+
+    /// World, byte, no status.
+    fn constants(&self) -> Result<[Handle; 3], RanksError> {
+        Ok(match self.symbol(c"ompi_mpi_comm_world") {
+            Some(world) => [world as usize, self.must(c"ompi_mpi_byte")? as usize, 0],
+            None if self.name.contains("mpi_abi") => [0x101, 0x247, 0],
+            None => [0x4400_0000, 0x4c00_010d, 1],
+        })
+    }
+}
+
+fn checked(call: &'static str, code: c_int) -> Result<(), RanksError> {
+    if code == 0 { Ok(()) } else { Err(RanksError::Call { call, code }) }
+}
+
+impl Library {
+    /// Joins the other ranks; blocks until all of them have.
+    pub(crate) fn join() -> Result<Library, RanksError> {
+        let opened = Opened::find()?;
+        let [world, byte, no_status] = opened.constants()?;
+        type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
+        type Number = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
+        type Init = unsafe extern "C" fn(*mut c_int, *mut c_void) -> c_int;
+        // SAFETY: these are the types of the functions of these names in every `mpi.h`; see above for handles.
+        let (functions, init, version, rank, size) = unsafe {
+            let functions = Functions {
+                send: opened.function(c"MPI_Isend")?,
+                receive: opened.function(c"MPI_Irecv")?,
+                test: opened.function(c"MPI_Test")?,
+                abort: opened.function(c"MPI_Abort")?,
+                finish: opened.function(c"MPI_Finalize")?,
+            };
+            let init: Init = opened.function(c"MPI_Init")?;
+            let version: Version = opened.function(c"MPI_Get_library_version")?;
+            let (rank, size): (Number, Number) =
+                (opened.function(c"MPI_Comm_rank")?, opened.function(c"MPI_Comm_size")?);
+            (functions, init, version, rank, size)
+        };
+        let number = |call, of: Number| {
+            let mut number = 0;
+            // SAFETY: the world's handle, and a number of ours to write.
+            checked(call, unsafe { of(world, &mut number) }).map(|()| number as usize)
+        };
+        // SAFETY: both pointers may be null (MPI 2 and later); called once, by the first thread.
+        checked("MPI_Init", unsafe { init(null_mut(), null_mut()) })?;
+        let mut text = vec![0 as c_char; VERSION_BYTES];
+        let mut length = 0;
+        // SAFETY: a place of the size that the standard wants, and a number of ours.
+        checked("MPI_Get_library_version", unsafe { version(text.as_mut_ptr(), &mut length) })?;
+        let bytes: Vec<u8> = text.iter().map(|byte| *byte as u8).take_while(|b| *b != 0).collect();
+        Ok(Library {
+            functions,
+            world,
+            byte,
+            no_status,
+            rank: number("MPI_Comm_rank", rank)?,
+            size: number("MPI_Comm_size", size)?,
+            name: short(&String::from_utf8_lossy(&bytes)),
+        })
+    }
+
+    fn start(
+        &self,
+        (call, with): (&'static str, Start),
+        other: usize,
+        mut bytes: Box<[u8]>,
+    ) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        let mut request = 0;
+        let (length, other) = (bytes.len() as c_int, other as c_int);
+        let at = bytes.as_mut_ptr().cast();
+        // SAFETY: the bytes stay where they are until MPI_Test says that it is over: `Moving` keeps them, and gives
+        // them away to nobody when it is dropped before.
+        let code = unsafe { with(at, length, self.byte, other, TAG, self.world, &mut request) };
+        checked(call, code)?;
+        Ok(Box::new(Moving { library: self, request, bytes: Some(bytes) }))
+    }
+}
+
+/// `Open MPI v4.1.4`, `MPICH Version: 4.0.2`: all of them say more.
+fn short(version: &str) -> String {
+    let first = version.split([',', '\n']).next().unwrap_or_default();
+    first.split_whitespace().take(4).collect::<Vec<_>>().join(" ")
+}
+
+struct Moving<'a> {
+    library: &'a Library,
+    request: Handle,
+    bytes: Option<Box<[u8]>>,
+}
+
+impl Transfer for Moving<'_> {
+    fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
+        if self.bytes.is_none() {
+            return Ok(None);
+        }
+        let mut done = 0;
+        let (test, no_status) = (self.library.functions.test, self.library.no_status);
+        // SAFETY: our request, which MPI writes, and a number of ours.
+        checked("MPI_Test", unsafe { test(&mut self.request, &mut done, no_status) })?;
+        Ok(if done == 0 { None } else { self.bytes.take().map(Vec::from) })
+    }
+}
+
+impl Drop for Moving<'_> {
+    fn drop(&mut self) {
+        // MPI may still write there.
+        std::mem::forget(self.bytes.take());
+    }
+}
+
+impl Mpi for Library {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn send(&self, to: usize, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        self.start(("MPI_Isend", self.functions.send), to, bytes.into())
+    }
+
+    fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        self.start(("MPI_Irecv", self.functions.receive), from, vec![0; bytes].into())
+    }
+
+    fn abort(&self) {
+        // SAFETY: a handle and a number.
+        unsafe { (self.functions.abort)(self.world, ABORT_CODE) };
+    }
+
+    fn finish(&self) {
+        // SAFETY: nothing is under way, and nothing of MPI is called behind it.
+        unsafe { (self.functions.finish)() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_its_name_and_its_number() {
+        assert_eq!(
+            short("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"),
+            "Open MPI v4.1.4"
+        );
+        assert_eq!(short("MPICH Version:\t4.0.2\nMPICH Release date:"), "MPICH Version: 4.0.2");
+    }
+
+    #[test]
+    fn without_a_launcher_it_is_said_which_library_could_be_named() {
+        let error = Opened::find().err().expect("no launcher starts tests").to_string();
+        assert!(error.contains("PICKFS_MPI"), "{error}");
+    }
+}

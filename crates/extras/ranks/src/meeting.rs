@@ -1,0 +1,260 @@
+//! All ranks come with a word, each when it has one, and leave with the one word that rank 0 makes of them. Whoever is still at
+//! work hears at once that another one has given up; and who is not there any more is found and named.
+
+use std::time::Instant;
+
+use crate::{
+    error::RanksError,
+    group::{ANSWER, Group, Naps, Wait},
+    mpi::Transfer,
+};
+
+/// From rank 0: are you there? To it: yes, and at work. No word of anybody.
+const THERE: u8 = 0;
+
+pub(crate) struct Meeting {
+    pub(crate) what: &'static str,
+    pub(crate) verdict: fn(&[u8]) -> u8,
+    /// The word of one who gives up: nobody else is waited for.
+    pub(crate) breaks: u8,
+    /// Who is late and still there is waited for again; else all others come within the group's patience of the first.
+    pub(crate) waits_for_the_living: bool,
+}
+
+impl Meeting {
+    /// `own` gives the word, when there is one; it hears whether all others have come.
+    pub(crate) fn hold(
+        &self,
+        group: &Group<'_>,
+        own: &mut dyn FnMut(bool) -> Option<u8>,
+    ) -> Result<u8, RanksError> {
+        match group.is_first() {
+            true => Led::begin(self, group)?.lead(own),
+            false => self.follow(group, own),
+        }
+    }
+
+    fn follow(
+        &self,
+        group: &Group<'_>,
+        own: &mut dyn FnMut(bool) -> Option<u8>,
+    ) -> Result<u8, RanksError> {
+        let (mut naps, mut has_come) = (Naps::new(Wait::Asleep), false);
+        let (mut from_first, mut heard) = (group.mpi.receive(0, 1)?, Instant::now());
+        loop {
+            match from_first.poll()?.map(|bytes| bytes[0]) {
+                Some(THERE) => {
+                    if !has_come {
+                        group.send(0, vec![THERE], Wait::Asleep)?;
+                    }
+                    (from_first, heard) = (group.mpi.receive(0, 1)?, Instant::now());
+                }
+                Some(verdict) => {
+                    // Rank 0 waits for one word of each, whatever it is.
+                    if !has_come {
+                        group.send(0, vec![self.breaks], Wait::Asleep)?;
+                    }
+                    return Ok(verdict);
+                }
+                None if has_come => {
+                    let limit = group.patience + ANSWER;
+                    if heard.elapsed() > limit {
+                        return Err(group.missing(&[0], self.what, limit));
+                    }
+                }
+                None => {
+                    if let Some(word) = own(false) {
+                        group.send(0, vec![word], Wait::Asleep)?;
+                        (has_come, heard) = (true, Instant::now());
+                    }
+                }
+            }
+            naps.take();
+        }
+    }
+}
+
+/// The meeting as rank 0 holds it.
+struct Led<'a, 'm> {
+    meeting: &'a Meeting,
+    group: &'a Group<'m>,
+    words: Vec<Option<u8>>,
+    /// Of the other ranks.
+    coming: Vec<Box<dyn Transfer + 'a>>,
+    /// Since when those who are late are waited for.
+    since: Option<Instant>,
+    /// Who has not yet answered that it is there, where that was asked.
+    asked: Option<Vec<usize>>,
+    is_broken: bool,
+}
+
+impl<'a, 'm> Led<'a, 'm> {
+    fn begin(meeting: &'a Meeting, group: &'a Group<'m>) -> Result<Led<'a, 'm>, RanksError> {
+        let size = group.mpi.size();
+        let coming = (1..size).map(|rank| group.mpi.receive(rank, 1)).collect::<Result<_, _>>()?;
+        let words = vec![None; size];
+        Ok(Led { meeting, group, words, coming, since: None, asked: None, is_broken: false })
+    }
+
+    fn lead(mut self, own: &mut dyn FnMut(bool) -> Option<u8>) -> Result<u8, RanksError> {
+        let mut naps = Naps::new(Wait::Asleep);
+        loop {
+            self.hear()?;
+            if self.words[0].is_none() {
+                self.words[0] = own(self.words[1..].iter().all(Option::is_some));
+            }
+            if !self.is_broken && self.words.contains(&Some(self.meeting.breaks)) {
+                self.words[0].get_or_insert(self.meeting.breaks);
+                self.is_broken = true;
+                self.tell(self.meeting.breaks)?;
+                self.since = None;
+            }
+            let size = self.words.len();
+            let late: Vec<usize> = (0..size).filter(|rank| self.words[*rank].is_none()).collect();
+            match late.len() {
+                0 => break,
+                some if some == size => {}
+                _ => self.wait_for(&late)?,
+            }
+            naps.take();
+        }
+        let words: Vec<u8> = self.words.iter().flatten().copied().collect();
+        let verdict = (self.meeting.verdict)(&words);
+        if !self.is_broken {
+            self.tell(verdict)?;
+        }
+        Ok(verdict)
+    }
+
+    fn hear(&mut self) -> Result<(), RanksError> {
+        for (rank, transfer) in (1..).zip(&mut self.coming) {
+            if self.words[rank].is_some() {
+                continue;
+            }
+            match transfer.poll()?.map(|bytes| bytes[0]) {
+                Some(THERE) => {
+                    self.asked.iter_mut().for_each(|asked| asked.retain(|one| *one != rank));
+                    *transfer = self.group.mpi.receive(rank, 1)?;
+                }
+                word => self.words[rank] = word,
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, word: u8) -> Result<(), RanksError> {
+        let mut others = 1..self.words.len();
+        others.try_for_each(|rank| self.group.send(rank, vec![word], Wait::Asleep))
+    }
+
+    fn wait_for(&mut self, late: &[usize]) -> Result<(), RanksError> {
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        let is_asking = self.is_broken || self.asked.is_some();
+        let limit = if is_asking { ANSWER.min(self.group.patience) } else { self.group.patience };
+        let silent = |asked: &Vec<usize>| -> Vec<usize> {
+            asked.iter().copied().filter(|rank| late.contains(rank)).collect()
+        };
+        if let Some(asked) = self.asked.as_ref().map(silent) {
+            if asked.is_empty() {
+                (self.asked, self.since) = (None, Some(Instant::now()));
+            } else if waited > limit {
+                return Err(self.group.missing(&asked, self.meeting.what, limit));
+            }
+        } else if waited > limit {
+            if self.is_broken || !self.meeting.waits_for_the_living {
+                return Err(self.group.missing(late, self.meeting.what, limit));
+            }
+            self.tell(THERE)?;
+            let others = late.iter().copied().filter(|rank| *rank > 0);
+            (self.asked, self.since) = (Some(others.collect()), Some(Instant::now()));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::mpi::{
+        Mpi,
+        fake::{FakeMpi, all},
+    };
+
+    const LONG: Duration = Duration::from_secs(60);
+    const SHORT: Duration = Duration::from_millis(500);
+    const BREAKS: u8 = 9;
+
+    fn meeting(waits_for_the_living: bool) -> Meeting {
+        let verdict = |words: &[u8]| words.iter().copied().max().unwrap_or(0);
+        Meeting { what: "the end", verdict, breaks: BREAKS, waits_for_the_living }
+    }
+
+    fn group(mpi: &FakeMpi, patience: Duration) -> Group<'_> {
+        Group { mpi, patience, hosts: ["h1", "h2", "h3"].map(String::from).into() }
+    }
+
+    #[test]
+    fn all_leave_with_one_word_and_the_last_one_hears_that_all_others_wait() {
+        let (given, _) = all(3, |mpi| {
+            let mut heard = false;
+            let own = &mut |others| {
+                heard |= others;
+                // Rank 0 comes last.
+                (mpi.rank() > 0 || others).then_some(1 + mpi.rank() as u8)
+            };
+            (meeting(false).hold(&group(&mpi, LONG), own).unwrap(), heard)
+        });
+        assert_eq!(given, [(3, true), (3, false), (3, false)]);
+    }
+
+    /// Nobody waits for the word of ranks that are at work, which end theirs at once.
+    #[test]
+    fn one_who_gives_up_is_heard_by_all_who_are_at_work_wherever_it_is() {
+        for broken in 0..3 {
+            let (given, _) = all(3, |mpi| {
+                let own = &mut |_| (mpi.rank() == broken).then_some(BREAKS);
+                meeting(false).hold(&group(&mpi, LONG), own).unwrap()
+            });
+            assert_eq!(given, [BREAKS; 3]);
+        }
+    }
+
+    #[test]
+    fn who_does_not_come_is_named_with_its_host_wherever_it_is() {
+        for missing in [0, 2] {
+            let (given, _) = all(3, |mpi| {
+                let group = group(&mpi, SHORT);
+                if mpi.rank() == missing && missing > 0 {
+                    return String::new();
+                }
+                if mpi.rank() > 0 {
+                    group.send(0, vec![1], Wait::Asleep).unwrap();
+                    return String::new();
+                }
+                let own = &mut |_| (missing != 0).then_some(1);
+                meeting(false).hold(&group, own).unwrap_err().to_string()
+            });
+            let who = format!("rank {missing} on h{} did not come to the end in", missing + 1);
+            assert!(given[0].starts_with(&who), "{}", given[0]);
+        }
+    }
+
+    #[test]
+    fn one_who_is_late_and_alive_is_waited_for_and_those_who_are_gone_are_named() {
+        let (given, _) = all(3, |mpi| {
+            let group = group(&mpi, SHORT);
+            let began = Instant::now();
+            // Rank 1 works for several times the patience.
+            let has_word = || mpi.rank() != 1 || began.elapsed() > 3 * SHORT;
+            let met = meeting(true).hold(&group, &mut |_| has_word().then_some(4)).unwrap();
+            // Then the others do not come any more.
+            let again = (mpi.rank() == 0).then(|| meeting(true).hold(&group, &mut |_| Some(1)));
+            (met, again.and_then(Result::err).map(|error| error.to_string()))
+        });
+        assert!(given.iter().all(|(met, _)| *met == 4), "{given:?}");
+        let lost = given[0].1.clone().unwrap_or_default();
+        assert!(lost.starts_with("rank 1 on h2, rank 2 on h3 did not come"), "{lost}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What the lab tells rank 0 on the launcher's standard input, and what it answers on its standard output: JSON, one message a
+//! line. A launcher and its host may print there too, so that a line of ours begins with a mark.
+
+use std::{
+    io::{BufRead, Read, Write},
+    path::PathBuf,
+};
+
+use pickfs_record::TrialSpec;
+use serde::{Deserialize, Serialize};
+
+const MARK: &str = "pickfs-rank ";
+/// What one lane says of a trial is some megabytes.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "kebab-case")]
+pub(crate) enum ToRanks {
+    /// The first word.
+    Order(Order),
+    /// Of every lane: each puts in its own number. None where nothing is to be measured.
+    Trial {
+        spec: Box<TrialSpec>,
+    },
+    Go,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Order {
+    pub(crate) patience_s: f64,
+    /// Before a trial, on each host.
+    pub(crate) settle_s: f64,
+    pub(crate) folder: Option<SharedFolder>,
+    /// So many times all begin together, and nothing else is done; none where a trial follows.
+    pub(crate) starts: Option<u32>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SharedFolder {
+    pub(crate) path: PathBuf,
+    /// Stands in a file there.
+    pub(crate) token: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub(crate) enum FromRanks {
+    Present {
+        mpi: String,
+        ranks: Vec<RankFacts>,
+    },
+    /// How far apart they began, each time.
+    Started {
+        skews_ns: Vec<u64>,
+    },
+    Said {
+        lane: u32,
+        line: String,
+    },
+    /// By rank: its clock at the end of the trial, together with the bounds of its beginning.
+    Clocks {
+        bounds_ns: Vec<(i64, i64)>,
+    },
+    Read {
+        lane: u32,
+        reader: u32,
+        found: Option<u64>,
+        why: String,
+    },
+    /// Nothing follows.
+    Ended,
+    Failed {
+        reason: String,
+    },
+}
+
+/// What a rank says of itself and of where it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RankFacts {
+    pub(crate) host: String,
+    /// Two hosts may have one name: their kernels were booted apart.
+    pub(crate) boot: String,
+    pub(crate) kernel: String,
+    pub(crate) build: String,
+    pub(crate) min_ns: i64,
+    pub(crate) max_ns: i64,
+    pub(crate) folder: FolderSeen,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FolderSeen {
+    pub(crate) fs_type: String,
+    pub(crate) source: String,
+    /// Why it is not the one of the others.
+    pub(crate) problem: String,
+}
+
+/// `None` where it cannot be written: whoever reads is gone.
+pub(crate) fn send(message: &impl Serialize, mark: bool, to: &mut impl Write) -> Option<()> {
+    let mut line = if mark { MARK.as_bytes().to_vec() } else { Vec::new() };
+    serde_json::to_writer(&mut line, message).ok()?;
+    line.push(b'\n');
+    to.write_all(&line).and_then(|()| to.flush()).ok()
+}
+
+pub(crate) fn tell(message: &FromRanks, to: &mut impl Write) {
+    // A lab that is gone shows as the end of the input.
+    let _ = send(message, true, to);
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Line {
+    Message(FromRanks),
+    /// Of somebody else.
+    Other(String),
+}
+
+/// `None` at the end, in the middle of a line too.
+pub(crate) fn receive(from: &mut impl BufRead) -> Option<Line> {
+    let mut line = Vec::new();
+    let read = from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+    if read.is_err() || line.pop() != Some(b'\n') {
+        return None;
+    }
+    let text = String::from_utf8_lossy(&line).into_owned();
+    // What somebody else printed last may have had no end.
+    let Some((_, message)) = text.split_once(MARK) else { return Some(Line::Other(text)) };
+    Some(match serde_json::from_str(message) {
+        Ok(message) => Line::Message(message),
+        Err(_) => Line::Other(text),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_lines_are_found_among_those_of_others() {
+        let said = FromRanks::Said { lane: 3, line: "a \"b\"".into() };
+        let mut bytes = b"WARNING: a launcher's\nno end of line: ".to_vec();
+        tell(&said, &mut bytes);
+        bytes.extend(b"pickfs-rank {\"event\":\"unheard\"}\n");
+        tell(&FromRanks::Ended, &mut bytes);
+        bytes.extend(b"pickfs-rank {\"event\":\"ended\"}");
+        let mut all = bytes.as_slice();
+        let lines: Vec<Line> = std::iter::from_fn(|| receive(&mut all)).collect();
+        assert_eq!(lines[0], Line::Other("WARNING: a launcher's".into()));
+        assert_eq!(lines[1], Line::Message(said));
+        assert!(matches!(&lines[2], Line::Other(text) if text.contains("unheard")));
+        assert_eq!(lines[3..], [Line::Message(FromRanks::Ended)], "a line without its end is none");
+    }
+}

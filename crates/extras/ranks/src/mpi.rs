@@ -1,0 +1,140 @@
+//! What is used of MPI: bytes from one rank to another, begun at once and over when it is over. Collectives are made
+//! of them (`group.rs`), so that rank 0 knows who has not come, which no barrier tells.
+
+use crate::error::RanksError;
+
+pub(crate) trait Mpi {
+    fn rank(&self) -> usize;
+
+    fn size(&self) -> usize;
+
+    /// `Open MPI v4.1.4`
+    fn name(&self) -> String;
+
+    fn send(&self, to: usize, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError>;
+
+    /// Exactly so many bytes.
+    fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError>;
+
+    /// Asks the launcher to end all ranks. It may hang.
+    fn abort(&self);
+
+    /// Nothing is under way any more.
+    fn finish(&self);
+}
+
+pub(crate) trait Transfer {
+    /// The bytes, once: when it is over. Never waits.
+    fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError>;
+}
+
+#[cfg(test)]
+pub(crate) mod fake {
+    //! Ranks that are threads of a test.
+
+    use std::{
+        collections::{HashMap, VecDeque},
+        sync::{
+            Arc, Mutex,
+            atomic::{AtomicUsize, Ordering::SeqCst},
+        },
+        thread,
+    };
+
+    use super::*;
+
+    /// From a rank to a rank.
+    type Lines = HashMap<(usize, usize), VecDeque<Vec<u8>>>;
+
+    #[derive(Default)]
+    pub(crate) struct World {
+        size: usize,
+        under_way: Mutex<Lines>,
+        /// Bytes that are on their way to rank 0 now, and at most.
+        waiting_bytes: AtomicUsize,
+        pub(crate) waiting_bytes_max: AtomicUsize,
+    }
+
+    #[derive(Clone)]
+    pub(crate) struct FakeMpi {
+        rank: usize,
+        world: Arc<World>,
+    }
+
+    /// What each rank gave, in order; all of them run at once.
+    pub(crate) fn all<T: Send>(
+        size: usize,
+        work: impl Fn(FakeMpi) -> T + Sync,
+    ) -> (Vec<T>, Arc<World>) {
+        let world = Arc::new(World { size, ..World::default() });
+        let given = thread::scope(|scope| {
+            let ranks = (0..size).map(|rank| {
+                let mpi = FakeMpi { rank, world: Arc::clone(&world) };
+                let work = &work;
+                scope.spawn(move || work(mpi))
+            });
+            let ranks: Vec<_> = ranks.collect();
+            ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect()
+        });
+        (given, world)
+    }
+
+    struct Sent(Option<Vec<u8>>);
+
+    impl Transfer for Sent {
+        fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
+            Ok(self.0.take())
+        }
+    }
+
+    struct Coming {
+        from: usize,
+        bytes: usize,
+        to: FakeMpi,
+    }
+
+    impl Transfer for Coming {
+        fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
+            let mut under_way = self.to.world.under_way.lock().expect("no panic");
+            let line = under_way.entry((self.from, self.to.rank)).or_default();
+            let Some(bytes) = line.pop_front() else { return Ok(None) };
+            assert_eq!(bytes.len(), self.bytes, "from {} to {}", self.from, self.to.rank);
+            if self.to.rank == 0 {
+                self.to.world.waiting_bytes.fetch_sub(bytes.len(), SeqCst);
+            }
+            Ok(Some(bytes))
+        }
+    }
+
+    impl Mpi for FakeMpi {
+        fn rank(&self) -> usize {
+            self.rank
+        }
+
+        fn size(&self) -> usize {
+            self.world.size
+        }
+
+        fn name(&self) -> String {
+            "threads".into()
+        }
+
+        fn send(&self, to: usize, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
+            if to == 0 {
+                let waiting = self.world.waiting_bytes.fetch_add(bytes.len(), SeqCst) + bytes.len();
+                self.world.waiting_bytes_max.fetch_max(waiting, SeqCst);
+            }
+            let mut under_way = self.world.under_way.lock().expect("no panic");
+            under_way.entry((self.rank, to)).or_default().push_back(bytes.clone());
+            Ok(Box::new(Sent(Some(bytes))))
+        }
+
+        fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+            Ok(Box::new(Coming { from, bytes, to: self.clone() }))
+        }
+
+        fn abort(&self) {}
+
+        fn finish(&self) {}
+    }
+}

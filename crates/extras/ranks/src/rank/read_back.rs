@@ -1,0 +1,119 @@
+//! Every acknowledged record, read on another host than wrote it: its own host may find it in its cache.
+
+use std::time::Duration;
+
+use pickfs_record::{TrialSpec, WorkerMessage, trial::READ_BACK};
+use serde::{Deserialize, Serialize};
+
+use super::{Rank, lane::Lane};
+use crate::{error::RanksError, message::FromRanks};
+
+/// All records of a lane.
+const READ_LIMIT: Duration = Duration::from_secs(180);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Read {
+    lane: u32,
+    /// Nothing where this workload's files are not read by others.
+    found: Option<u64>,
+    why: String,
+}
+
+impl Rank<'_> {
+    pub(super) fn read_back(&mut self, spec: &TrialSpec) -> Result<(), RanksError> {
+        // What was closed on one host is to be seen on all.
+        self.together()?;
+        let own = self.group.mpi.rank();
+        let readers = readers(&self.group.hosts);
+        let lanes_of = |rank: usize| {
+            (0_u32..).zip(&readers).filter(move |(_, r)| **r == Some(rank)).map(|(lane, _)| lane)
+        };
+        let mut read = Vec::new();
+        for lane in lanes_of(own) {
+            let spec = TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() };
+            let said = Lane::start(&spec, &self.group.hosts[own])?.all_words(READ_LIMIT);
+            read.push(judged(lane, &said));
+        }
+        let patience = self.group.patience;
+        let most = (0..readers.len()).map(|rank| lanes_of(rank).count()).max().unwrap_or(0);
+        self.group.patience = patience.max(READ_LIMIT * most as u32);
+        let all = self.gathered(&read)?;
+        self.group.patience = patience;
+        for (reader, read) in (0..).zip(all) {
+            for Read { lane, found, why } in read {
+                self.words.tell(&FromRanks::Read { lane, reader, found, why });
+            }
+        }
+        if readers.iter().all(Option::is_none) {
+            let why = format!("all ranks are on {}", self.group.hosts[own]);
+            self.words.tell(&FromRanks::Read { lane: 0, reader: 0, found: None, why });
+        }
+        Ok(())
+    }
+}
+
+/// The rank that reads what each one wrote: each of another host has as many as the others, about.
+fn readers(hosts: &[String]) -> Vec<Option<usize>> {
+    let reader = |writer: usize| {
+        let others: Vec<usize> =
+            (0..hosts.len()).filter(|other| hosts[*other] != hosts[writer]).collect();
+        others.get(writer % others.len().max(1)).copied()
+    };
+    (0..hosts.len()).map(reader).collect()
+}
+
+/// Who cannot say how many it found has found none.
+fn judged(lane: u32, said: &[String]) -> Read {
+    let messages = said.iter().filter_map(|line| serde_json::from_str(line).ok());
+    let mut read = Read { lane, found: Some(0), why: "the reader ended without a word".into() };
+    let mut damage = String::new();
+    for message in messages {
+        match message {
+            WorkerMessage::Note { text } => damage = text,
+            WorkerMessage::Verified { checked } => {
+                (read.found, read.why) = (Some(checked), std::mem::take(&mut damage));
+            }
+            WorkerMessage::Skipped { reason } => (read.found, read.why) = (None, reason),
+            WorkerMessage::Failed { reason } => (read.found, read.why) = (Some(0), reason),
+            _ => {}
+        }
+    }
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_lane_is_read_on_another_host_and_the_work_is_shared() {
+        let hosts =
+            |names: &[&str]| names.iter().map(|name| (*name).into()).collect::<Vec<String>>();
+        let spread = hosts(&["a", "a", "b", "b", "c", "c"]);
+        let chosen = readers(&spread);
+        for (writer, reader) in chosen.iter().enumerate() {
+            assert_ne!(spread[writer], spread[reader.unwrap()]);
+        }
+        let most = (0..6).map(|rank| chosen.iter().filter(|one| **one == Some(rank)).count()).max();
+        assert!(most <= Some(2), "{chosen:?}");
+        assert_eq!(readers(&hosts(&["a", "b"])), [Some(1), Some(0)]);
+        assert_eq!(readers(&hosts(&["a", "a"])), [None, None]);
+    }
+
+    #[test]
+    fn what_a_reader_found_is_what_it_said_and_silence_is_nothing() {
+        let line = |message: &WorkerMessage| serde_json::to_string(message).unwrap();
+        let found = |said: &[WorkerMessage]| {
+            let said: Vec<String> = said.iter().map(line).collect();
+            let Read { found, why, .. } = judged(2, &said);
+            (found, why)
+        };
+        let verified = WorkerMessage::Verified { checked: 7 };
+        assert_eq!(found(&[verified.clone(), WorkerMessage::Finished]), (Some(7), String::new()));
+        let note = WorkerMessage::Note { text: "a hole".into() };
+        assert_eq!(found(&[note, verified]), (Some(7), "a hole".into()));
+        let skipped = WorkerMessage::Skipped { reason: "by writers".into() };
+        assert_eq!(found(&[skipped]), (None, "by writers".into()));
+        assert_eq!(found(&[]).0, Some(0));
+    }
+}

@@ -1,0 +1,213 @@
+//! One trial, seen from a rank.
+//!
+//! ```text
+//! trial ► worker prepares ► all ready, told to the lab ► go, by appointment ► gates, by appointment ► all ended
+//!       ► clocks once more ► words of each lane, one after another ► each lane's records, read on another host
+//! ```
+
+use std::{mem, time::Duration};
+
+use pickfs_lab::settle::{Quiet, settle};
+use pickfs_record::{TrialSpec, WorkerMessage};
+use pickfs_sys::residency::{Caches, drop_caches};
+
+use super::{Rank, Step, lane::Lane, now_ns, words::FIRST_WORD};
+use crate::{
+    clock::{Bounds, bounds},
+    error::RanksError,
+    group::Wait,
+    meeting::Meeting,
+    message::{FromRanks, ToRanks},
+    start::{agree, wait_until},
+};
+
+const SETTLE_S_MAX: f64 = 3600.0;
+
+impl Rank<'_> {
+    pub(super) fn trial(&mut self) -> Result<(), RanksError> {
+        let Some(spec) = self.spec()? else { return Ok(()) };
+        let host = self.group.hosts[self.group.mpi.rank()].clone();
+        if self.leads() {
+            let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
+            settle(&quiet, Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX)));
+        }
+        let mut lane = Lane::start(&spec, &host)?;
+        let end = self.measure(&mut lane, &spec)?;
+        if end == Step::Broken {
+            lane.give_up();
+        }
+        lane.end();
+        let began = self.bounds;
+        self.bounds = bounds(&self.group, &self.leaders, &now_ns)?;
+        let drift = began.around(self.bounds);
+        let clocks = self.gathered(&(drift.min_ns, drift.max_ns))?;
+        self.words.tell(&FromRanks::Clocks { bounds_ns: clocks });
+        let said = lane.take_words().into_iter().map(|line| on_first_clock(line, drift));
+        self.hand_on(said.collect())?;
+        match end {
+            Step::Ended => self.read_back(&spec),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn leads(&self) -> bool {
+        self.leaders.contains(&self.group.mpi.rank())
+    }
+
+    /// Nothing where the lab wants no trial after all.
+    fn spec(&self) -> Result<Option<TrialSpec>, RanksError> {
+        let word = self.words.hear(FIRST_WORD)?;
+        let word = word.map(|word| serde_json::to_vec(&word).unwrap_or_default());
+        let shared = self.group.share(word)?;
+        let lane = self.group.mpi.rank() as u32;
+        Ok(match serde_json::from_slice(&shared) {
+            Ok(ToRanks::Trial { spec }) => Some(TrialSpec { lane, ..*spec }),
+            _ => None,
+        })
+    }
+
+    /// Until all lanes have ended, or one of them cannot go on.
+    fn measure(&self, lane: &mut Lane, spec: &TrialSpec) -> Result<Step, RanksError> {
+        let meeting = Meeting {
+            what: "where the other lanes are",
+            verdict: Step::of_all,
+            breaks: Step::Broken as u8,
+            // A phase takes what it takes, and a lane may stand by while another one works.
+            waits_for_the_living: is_of_phases(spec),
+        };
+        loop {
+            let (words, is_first) = (self.words, self.group.is_first());
+            let mut own = |others_came: bool| {
+                if others_came {
+                    lane.tell_others_wait();
+                }
+                let mut at_once = |line| {
+                    if is_first {
+                        words.tell(&FromRanks::Said { lane: 0, line });
+                    }
+                };
+                lane.step(&mut at_once).map(|step| step as u8)
+            };
+            let step = meeting.hold(&self.group, &mut own)?;
+            match step {
+                step if step == Step::Ready as u8 => {
+                    let said = lane.take_words();
+                    self.hand_on(said)?;
+                    self.words.hear(FIRST_WORD)?;
+                    self.appointment()?;
+                    lane.say_go();
+                }
+                step if step == Step::AtGate as u8 => {
+                    self.appointment()?;
+                    lane.pass();
+                }
+                step if step == Step::Cold as u8 => {
+                    self.cool(spec)?;
+                    if is_first {
+                        lane.say_go();
+                    }
+                }
+                step if step == Step::Ended as u8 => return Ok(Step::Ended),
+                _ => return Ok(Step::Broken),
+            }
+        }
+    }
+
+    fn appointment(&self) -> Result<(), RanksError> {
+        let at_ns = agree(&self.group, self.bounds, &now_ns)?;
+        wait_until(at_ns, &now_ns);
+        Ok(())
+    }
+
+    /// The caches of each host, once, as far as that was consented to.
+    fn cool(&self, spec: &TrialSpec) -> Result<(), RanksError> {
+        if !spec.drop_caches || !self.leads() {
+            return Ok(());
+        }
+        drop_caches(Caches::Both).map_err(|error| RanksError::Told(error.to_string()))
+    }
+
+    /// What the lanes said, to the lab: one lane after another, so that rank 0 holds one at most.
+    fn hand_on(&self, said: Vec<String>) -> Result<(), RanksError> {
+        let words = self.words;
+        self.group.gather(said.join("\n").into_bytes(), &mut |rank, bytes| {
+            let text = String::from_utf8_lossy(&bytes);
+            for line in text.lines() {
+                words.tell(&FromRanks::Said { lane: rank as u32, line: line.into() });
+            }
+            Ok(())
+        })
+    }
+
+    /// All are there, whatever each one was doing.
+    pub(super) fn together(&self) -> Result<(), RanksError> {
+        self.group.most(0, Wait::Asleep).map(drop)
+    }
+}
+
+fn is_of_phases(spec: &TrialSpec) -> bool {
+    let length = || {
+        let workload = pickfs_workload::find(&spec.workload.name).ok()?;
+        let params = workload.validate(&spec.workload.params).ok()?;
+        Some((workload.length)(&params).is_work())
+    };
+    length().unwrap_or(false)
+}
+
+/// A line with its times as rank 0's clock has them; what has no times stays as it is.
+fn on_first_clock(line: String, bounds: Bounds) -> String {
+    let Ok(mut message) = serde_json::from_str::<WorkerMessage>(&line) else { return line };
+    let shift = |time_ns: &mut u64| *time_ns = bounds.first_ns(mem::take(time_ns));
+    match &mut message {
+        WorkerMessage::Op(op) => {
+            for spike in &mut op.spikes {
+                let (due, start, end) = (&mut spike.due_ns, &mut spike.start_ns, &mut spike.end_ns);
+                [due, start, end].into_iter().for_each(shift);
+            }
+        }
+        WorkerMessage::Phase(phase) => {
+            [&mut phase.began_ns, &mut phase.ended_ns].into_iter().for_each(shift);
+        }
+        WorkerMessage::Load(load) => shift(&mut load.began_ns),
+        _ => return line,
+    }
+    serde_json::to_string(&message).unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_record::{OpRecord, Operation, PhaseRecord, record::LoadRecord};
+
+    use super::*;
+
+    #[test]
+    fn times_leave_a_rank_as_the_first_clock_has_them_and_nothing_else_changes() {
+        let bounds = Bounds { min_ns: -1_010, max_ns: -990 };
+        let shifted = |message: &WorkerMessage| {
+            let line = on_first_clock(serde_json::to_string(message).unwrap(), bounds);
+            serde_json::from_str::<WorkerMessage>(&line).unwrap()
+        };
+        let load = |began_ns| {
+            WorkerMessage::Load(LoadRecord { began_ns, arrivals: 7, ..Default::default() })
+        };
+        assert_eq!(shifted(&load(5_000)), load(4_000));
+        let op = |by: u64| {
+            let spike = Operation {
+                due_ns: 2_000 + by,
+                start_ns: 3_000 + by,
+                end_ns: 4_000 + by,
+                ..Default::default()
+            };
+            WorkerMessage::Op(Box::new(OpRecord { spikes: vec![spike], ..OpRecord::default() }))
+        };
+        assert_eq!(shifted(&op(1_000)), op(0));
+        let phase = |by: u64| {
+            let named = PhaseRecord::named("write");
+            let (began_ns, ended_ns) = (6_000 + by, 7_000 + by);
+            WorkerMessage::Phase(Box::new(PhaseRecord { began_ns, ended_ns, ..named }))
+        };
+        assert_eq!(shifted(&phase(1_000)), phase(0));
+        let line = "no word of ours".to_owned();
+        assert_eq!(on_first_clock(line.clone(), bounds), line);
+    }
+}

@@ -1,0 +1,72 @@
+//! What rank 0 hears from the lab and says to it; the other ranks say nothing there.
+
+use std::{
+    io::{self, BufRead, Read},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    error::RanksError,
+    message::{FromRanks, ToRanks, tell},
+};
+
+use super::watch::go;
+
+/// From the start of the first rank to the order, and to its arrival at the last one.
+pub(super) const FIRST_WORD: Duration = Duration::from_secs(120);
+/// A plan with a workload's parameters.
+const LINE_BYTES_MAX: u64 = 16 << 20;
+const PATIENCE_S: (f64, f64) = (1.0, 86_400.0);
+
+pub(super) fn time(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.clamp(PATIENCE_S.0, PATIENCE_S.1))
+}
+
+pub(super) struct Words(Option<Receiver<ToRanks>>);
+
+impl Words {
+    pub(super) fn new(is_first: bool) -> Words {
+        Words(is_first.then(listen))
+    }
+
+    /// `None` at all ranks but the first.
+    pub(super) fn hear(&self, limit: Duration) -> Result<Option<ToRanks>, RanksError> {
+        let Some(heard) = &self.0 else { return Ok(None) };
+        let silent = |_| RanksError::Told(format!("the lab said nothing for {limit:?}"));
+        heard.recv_timeout(limit).map(Some).map_err(silent)
+    }
+
+    pub(super) fn tell(&self, what: &FromRanks) {
+        if self.0.is_some() {
+            tell(what, &mut io::stdout().lock());
+        }
+    }
+}
+
+/// Goes with the lab: with nobody to tell, nothing is measured.
+fn listen() -> Receiver<ToRanks> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut lines = io::stdin().lock();
+        loop {
+            let mut line = String::new();
+            let read = (&mut lines).take(LINE_BYTES_MAX).read_line(&mut line);
+            match read.ok().filter(|bytes| *bytes > 0).map(|_| serde_json::from_str(&line)) {
+                Some(Ok(word)) => drop(sender.send(word)),
+                Some(Err(error)) => {
+                    complain("rank 0", &format!("the lab's word is not understood: {error}"));
+                    go();
+                }
+                None => go(),
+            }
+        }
+    });
+    receiver
+}
+
+/// The launcher hands it to the lab, which tells the last of it when a rank ends without a word.
+pub(super) fn complain(host: &str, what: &str) {
+    eprintln!("pickfs: {host}: {what}");
+}
