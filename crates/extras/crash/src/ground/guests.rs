@@ -76,11 +76,8 @@ impl Guests {
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Order {
-    /// Each record waits for a line before the next.
-    Write {
-        records: u64,
-        pause: Duration,
-    },
+    /// So many records, each waiting for a line before the next, and then for so long.
+    Write(u64, Duration),
     Unmount,
     Look,
 }
@@ -103,23 +100,16 @@ impl Away {
     /// Over a disk that is mounted nowhere, for this writer.
     pub(crate) fn boot(
         guests: &Guests,
-        program: &Path,
+        worker: &Path,
         (disk, writer): (&Disk, &str),
         stop: &dyn Fn() -> bool,
     ) -> Result<Self, GroundError> {
-        let Guests { engine, kernel, tools } = guests;
+        let &Guests { engine, ref kernel, ref tools } = guests;
         let (row, served) = (disk.row, disk.recorder.disk());
-        let machinery = Machinery {
-            engine: *engine,
-            kernel,
-            tools,
-            disk: &served,
-            worker: program,
-            processors: 1,
-            memory_bytes: None,
-        };
-        let mut guest = boot(&machinery, &[row], stop)?;
         let mounting = mounting_inside(row, &disk.spec, &disk.place);
+        let (disk, processors, memory_bytes) = (served.as_path(), 1, None);
+        let machinery = Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes };
+        let mut guest = boot(&machinery, &[row], stop)?;
         // Its modules are loaded by that, and what cannot be mounted at all is told before anything is recorded.
         let actions =
             |steps: &[Step]| steps.iter().map(|step| step.action.clone()).collect::<Vec<_>>();
@@ -159,7 +149,7 @@ impl Away {
         (records, pause): (u64, Duration),
         told: &mut dyn FnMut(u64) -> Result<(), SessionError>,
     ) -> Result<(), SessionError> {
-        let mut said = self.ask(&Order::Write { records, pause })?;
+        let mut said = self.ask(&Order::Write(records, pause))?;
         for number in 0..=records {
             match said {
                 Said::Acknowledged(known) if known == number => told(number)?,
@@ -231,7 +221,7 @@ fn obey(
 ) -> Result<Said, SessionError> {
     let subject = subject(writer)?;
     match *order {
-        Order::Write { records, pause } => {
+        Order::Write(records, pause) => {
             mounting.mount()?;
             let told = &mut |number: u64| {
                 let said = say(&Ok::<_, String>(Said::Acknowledged(number)), to);
