@@ -219,7 +219,7 @@ pub struct RunArgs {
     pub again: Option<PathBuf>,
     /// On many hosts at once, each for itself, by ssh to those of this file (one a line), or `slurm`: by srun to those of
     /// the job; then whether the choice holds across them
-    #[arg(long, value_name = "FILE|slurm", conflicts_with_all = ["resume", "again"])]
+    #[arg(long, value_name = "FILE|slurm", conflicts_with_all = ["resume", "again", "ranks"])]
     pub hosts: Option<PathBuf>,
     /// With --hosts, where this program is on each host
     #[arg(long, value_name = "PATH", requires = "hosts", default_value = "pickfs")]
