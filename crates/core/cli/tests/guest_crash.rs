@@ -8,10 +8,11 @@ mod pickfs;
 
 use std::path::Path;
 
-use guest_kernel::{engines_over, kernel, output_within};
+use guest_kernel::{engines_over, kernel, output_within, signal_engine};
 use lab_session::{assert_nothing_is_left, may_run, tree_of};
 use pickfs::{Said, command, folder, typed};
 use pickfs_testkit::{only_if, until};
+use rustix::process::Signal;
 
 const WORDS: &str = "crash --engine qemu-tcg --fs ext4 --writer journal/append/fdatasync --keep \
                      --crash power-loss --cache any-order --fsck-each 0 --at-once 1";
@@ -40,6 +41,28 @@ fn a_guest_loses_records_on_a_disk_that_lies_and_on_no_other() {
     assert!(again.contains(" --engine qemu-tcg --kernel "), "{again}");
     let lost = said(&format!("crash {again}"), &out, &cache);
     assert!(lost.code == Some(3) && lost.out.contains("are not there"), "{lost:?}");
+}
+
+/// The checker runs in guests, too; what lives on no disk is skipped.
+#[test]
+fn a_guest_that_dies_ends_its_own_recording_alone() {
+    only_if!(may_run(&["mkfs.ext4", "e2fsck", "/dev/fuse"]));
+    let Some((cache, _)) = kernel() else { return };
+    let (_guard, out) = folder();
+    let words = "crash --engine qemu-tcg --fs ext4 --fs tmpfs --writer save/file,save/both --states 20 \
+                 --crash power-loss --cache any-order --fsck-each 2 --at-once 1";
+    let said = std::thread::scope(|scope| {
+        scope.spawn(|| signal_engine(&out, Signal::KILL));
+        said(words, &out, &cache)
+    });
+    assert_eq!(said.code, Some(3), "{said:?}");
+    for part in ["save/file on ext4 failed: guest ended", "save/both on tmpfs skipped: tmpfs"] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
+    let shown = typed(&said.out).join(" ");
+    let left_out = "of 4 recordings 1 failed, 2 skipped";
+    assert!(shown.starts_with("KEPT") && shown.contains(left_out), "{said:?}");
+    assert!(!shown.contains(" 0 looks went to the checker"), "{shown}");
 }
 
 #[test]

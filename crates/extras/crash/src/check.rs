@@ -8,12 +8,23 @@ use crate::log::Position;
 
 /// Looks at a state on its mounted file system. It may write there: the writes are dropped with the state.
 pub trait Check {
-    /// `crash` is the number of log entries that came before the crash: what was acknowledged at that
-    /// position or before is due.
-    fn look(&mut self, mounted: &Path, crash: Position) -> Found;
+    /// So many of the first records must be there.
+    fn look(&mut self, mounted: &Path, due: u64) -> Found;
+}
 
+/// Where the log was when the writer was told that a record is kept; the n-th is of record n, from 1. They rise.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Due(pub Vec<Position>);
+
+impl Due {
     /// Records that a crash there must leave.
-    fn due(&self, crash: Position) -> u64;
+    pub fn at(&self, crash: Position) -> u64 {
+        self.0.partition_point(|one| *one <= crash) as u64
+    }
+
+    pub fn all(&self) -> u64 {
+        self.0.len() as u64
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -77,5 +88,25 @@ impl Found {
             self.losses.insert(0, Loss::Lost(lost));
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_due_from_its_acknowledgement_on() {
+        let due = Due([3, 3, 7].map(Position).into());
+        assert_eq!([2, 3, 6, 7].map(|at| due.at(Position(at))), [0, 2, 2, 3]);
+    }
+
+    #[test]
+    fn a_sight_is_judged_by_what_is_due() {
+        let refused = Loss::Refused("damage".into());
+        let seen = Found { survived: 4, losses: vec![refused.clone()], ..Found::default() };
+        let lost = Loss::Lost("acknowledged records 5 to 6 are not there".into());
+        assert_eq!(seen.clone().judged(6).losses, [lost, refused.clone()]);
+        assert_eq!(seen.judged(6).judged(4).losses, [refused]);
     }
 }

@@ -35,18 +35,6 @@ impl Pages {
         }
     }
 
-    pub fn fill(&self) -> u8 {
-        self.fill
-    }
-
-    /// Each page that was written, by its first byte; the last one ends with the image.
-    pub fn written(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.pages.iter().zip(0..).filter_map(|(page, number)| {
-            let length = (self.bytes - number * PAGE).min(PAGE);
-            Some((number * PAGE, &page.as_ref()?[..length as usize]))
-        })
-    }
-
     fn page(&mut self, number: u64) -> &mut Page {
         let fill = self.fill;
         let page = &mut self.pages[number as usize];

@@ -13,8 +13,9 @@ pub const IMAGE_BYTES_MAX: u64 = 16 << 30;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// The image before the first entry.
-    pub base: Pages,
+    /// Of the disk, which is full of one byte before the first entry.
+    pub bytes: u64,
+    pub fill: u8,
     pub entries: Vec<What>,
 }
 
@@ -93,8 +94,13 @@ pub struct Piece {
 }
 
 impl Log {
-    pub fn of(base: Pages, told: impl IntoIterator<Item = What>) -> Self {
-        Self { base, entries: told.into_iter().collect() }
+    pub fn of(bytes: u64, fill: u8, told: impl IntoIterator<Item = What>) -> Self {
+        Self { bytes, fill, entries: told.into_iter().collect() }
+    }
+
+    /// The image before the first entry.
+    pub fn base(&self) -> Pages {
+        Pages::filled(self.bytes, self.fill)
     }
 
     pub fn end(&self) -> Position {
@@ -118,7 +124,7 @@ impl Log {
 
     /// The whole image of a state.
     pub fn image_of(&self, remains: &Remains) -> Pages {
-        let mut image = self.base.clone();
+        let mut image = self.base();
         self.put(Position(0), remains.safe, &mut image);
         self.put_kept(&remains.kept, &mut image);
         image

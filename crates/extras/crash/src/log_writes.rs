@@ -8,23 +8,18 @@ use std::{
     sync::Arc,
 };
 
-use crate::{
-    image::Pages,
-    log::{IMAGE_BYTES_MAX, Log, SECTOR, What},
-};
+use crate::log::{IMAGE_BYTES_MAX, Log, SECTOR, What};
 
 const MAGIC: u64 = 0x006a_7366_7773_6872;
 const VERSION: u64 = 1;
-const HEAD_BYTES: usize = 28;
 const ENTRY_BYTES: usize = 32;
 const FLUSH: u64 = 1;
 const FUA: u64 = 2;
 const DISCARD: u64 = 4;
 const MARK: u64 = 8;
 const METADATA: u64 = 16;
-/// Marks of [`write`].
-const BEFORE: &str = "pickfs: the image before has bytes and is full of ";
-const BEGIN: &str = "pickfs: from here on it was recorded";
+/// The first mark of [`write`] begins so; behind it come `disk`, its bytes, and what it was full of.
+const OURS: &str = "pickfs: ";
 /// Of the whole disk; each takes time for every page of it.
 const DISCARDS_MAX: u64 = 64;
 
@@ -62,25 +57,14 @@ pub fn read(from: &mut impl Read, limits: Limits) -> Result<Log, NoLog> {
         _ => error.into(),
     })?;
     let (entries, unit) = checked_head(&head, limits)?;
-    let mut reader = Reader {
-        from,
-        unit,
-        entries,
-        limits,
-        data_bytes: 0,
-        discarded_bytes: 0,
-        end: 0,
-        base: None,
-        is_before: false,
-        read: Vec::new(),
-    };
-    reader.skip(unit - SECTOR, 0)?;
+    let (data_bytes, discarded_bytes, log) = (0, 0, Log::of(0, 0, []));
+    let mut reader = Reader { from, unit, entries, limits, data_bytes, discarded_bytes, log };
+    reader.bytes(unit - SECTOR, 0)?;
     for entry in 0..entries {
         reader.entry(entry)?;
     }
-    let end = reader.end.next_multiple_of(4096).max(4096);
-    let base = reader.base.unwrap_or_else(|| Pages::filled(end, 0));
-    Ok(Log { base, entries: reader.read })
+    let bytes = reader.log.bytes.max(1).next_multiple_of(SECTOR * 8);
+    Ok(Log { bytes: bytes.min(reader.limits.image_bytes), ..reader.log })
 }
 
 fn checked_head(head: &[u8; SECTOR as usize], limits: Limits) -> Result<(u64, u64), NoLog> {
@@ -112,12 +96,7 @@ struct Reader<'a, R> {
     limits: Limits,
     data_bytes: u64,
     discarded_bytes: u64,
-    /// Bytes of the image that are known to be there.
-    end: u64,
-    base: Option<Pages>,
-    /// What is read is of the base.
-    is_before: bool,
-    read: Vec<What>,
+    log: Log,
 }
 
 impl<R: Read> Reader<'_, R> {
@@ -134,7 +113,7 @@ impl<R: Read> Reader<'_, R> {
             return wrong(format!("{inline} bytes of a mark are more than its sector has"));
         }
         let words = self.bytes(inline, entry)?;
-        self.skip(room - inline, entry)?;
+        self.bytes(room - inline, entry)?;
         if flags & MARK != 0 {
             let words = words.iter().copied().take_while(|&byte| byte != 0).collect::<Vec<_>>();
             let words = String::from_utf8_lossy(&words).into_owned();
@@ -171,32 +150,29 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn mark(&mut self, words: String) -> Result<(), String> {
-        if let Some(image) = words.strip_prefix(BEFORE) {
-            let numbers = image.split_once(' ');
-            let parsed = numbers.and_then(|(b, f)| Some((b.parse().ok()?, f.parse().ok()?)));
-            let (bytes, fill): (u64, u8) =
-                parsed.ok_or_else(|| format!("`{image}` is no image"))?;
-            if !self.read.is_empty() || self.base.is_some() || bytes > self.limits.image_bytes {
-                return Err(format!("an image of {bytes} bytes has no place here"));
-            }
-            self.limits.image_bytes = bytes;
-            self.base = Some(Pages::filled(bytes, fill));
-            self.is_before = true;
-        } else if words == BEGIN && self.is_before {
-            self.is_before = false;
-        } else {
+        let Some(ours) = words.strip_prefix(OURS) else {
             self.keep(What::Mark(words));
+            return Ok(());
+        };
+        let disk = ours.strip_prefix("disk ").and_then(|numbers| {
+            let (bytes, fill) = numbers.split_once(' ')?;
+            Some((bytes.parse().ok()?, fill.parse().ok()?))
+        });
+        match disk {
+            Some((bytes, fill))
+                if self.log == Log::of(0, 0, []) && self.limits.image_bytes >= bytes =>
+            {
+                self.limits.image_bytes = bytes;
+                self.log = Log::of(bytes, fill, []);
+                Ok(())
+            }
+            _ => Err(format!("`{words}` is not what this version of pickfs begins a log with")),
         }
-        Ok(())
     }
 
     fn keep(&mut self, what: What) {
-        let sectors = what.sectors();
-        self.end = self.end.max(sectors.end * SECTOR);
-        match &mut self.base {
-            Some(base) if self.is_before => what.put(0..sectors.end - sectors.start, base),
-            _ => self.read.push(what),
-        }
+        self.log.bytes = self.log.bytes.max(what.sectors().end * SECTOR);
+        self.log.entries.push(what);
     }
 
     /// Offset and length in bytes; `None` behind the largest image.
@@ -215,13 +191,6 @@ impl<R: Read> Reader<'_, R> {
             false => Err(NoLog::Cut { entry, entries: self.entries }),
         }
     }
-
-    fn skip(&mut self, length: u64, entry: u64) -> Result<(), NoLog> {
-        match io::copy(&mut self.from.by_ref().take(length), &mut io::sink())? == length {
-            true => Ok(()),
-            false => Err(NoLog::Cut { entry, entries: self.entries }),
-        }
-    }
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
@@ -229,75 +198,44 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(eight.expect("eight bytes"))
 }
 
-/// In sectors of 512 bytes, with what the format has no place for, so that [`read`] gives back the same: the image before
-/// the first entry as writes behind a mark. Others read it as a log that begins with an empty disk. The end of a mark that
-/// has no room in its sector is left out.
+/// In sectors of 512 bytes, with what the format has no place for as a mark, so that [`read`] gives back the same. The end
+/// of a mark that has no room in its sector is left out.
 pub fn write(log: &Log, to: &mut impl Write) -> io::Result<()> {
-    let base = || log.base.written();
-    write_head(2 + base().count() as u64 + log.entries.len() as u64, to)?;
-    let (bytes, fill) = (log.base.bytes(), log.base.fill());
-    write_entry(&What::Mark(format!("{BEFORE}{bytes} {fill}")), to)?;
-    for (offset, bytes) in base() {
-        let data = bytes.into();
-        write_entry(&What::Write { sector: offset / SECTOR, data, fua: false }, to)?;
-    }
-    write_entry(&What::Mark(BEGIN.into()), to)?;
+    let entries = 1 + log.entries.len() as u64;
+    to.write_all(&sector([MAGIC, VERSION, entries, SECTOR], &[]))?;
+    write_entry(&What::Mark(format!("{OURS}disk {} {}", log.bytes, log.fill)), to)?;
     for entry in &log.entries {
         write_entry(entry, to)?;
     }
     to.flush()
 }
 
-fn write_head(entries: u64, to: &mut impl Write) -> io::Result<()> {
-    let mut head = Vec::with_capacity(HEAD_BYTES);
-    for number in [MAGIC, VERSION, entries] {
-        head.extend(number.to_le_bytes());
-    }
-    head.extend((SECTOR as u32).to_le_bytes());
-    to.write_all(&sector_of(&head))
-}
-
 fn write_entry(what: &What, to: &mut impl Write) -> io::Result<()> {
     let range = what.sectors();
-    let flags = match what {
-        What::Write { fua: true, .. } => FUA,
-        What::Write { .. } => 0,
-        What::Flush => FLUSH,
-        What::Discard { .. } => DISCARD,
-        What::Mark(_) => MARK,
+    let (flags, words, data): (_, &str, &[u8]) = match what {
+        What::Write { fua, data, .. } => (if *fua { FUA } else { 0 }, "", data),
+        What::Flush => (FLUSH, "", &[]),
+        What::Discard { .. } => (DISCARD, "", &[]),
+        What::Mark(words) => (MARK, words, &[]),
     };
-    let words = match what {
-        What::Mark(words) => {
-            let mut end = words.len().min(SECTOR as usize - ENTRY_BYTES);
-            while !words.is_char_boundary(end) {
-                end -= 1;
-            }
-            &words.as_bytes()[..end]
-        }
-        _ => &[],
-    };
-    let mut head = Vec::with_capacity(SECTOR as usize);
-    for number in [range.start, range.end - range.start, flags, words.len() as u64] {
-        head.extend(number.to_le_bytes());
+    let mut end = words.len().min(SECTOR as usize - ENTRY_BYTES);
+    while !words.is_char_boundary(end) {
+        end -= 1;
     }
-    head.extend(words);
-    to.write_all(&sector_of(&head))?;
-    match what {
-        What::Write { data, .. } => to.write_all(data),
-        _ => Ok(()),
-    }
+    let numbers = [range.start, range.end - range.start, flags, end as u64];
+    to.write_all(&sector(numbers, &words.as_bytes()[..end]))?;
+    to.write_all(data)
 }
 
-fn sector_of(bytes: &[u8]) -> [u8; SECTOR as usize] {
-    let mut sector = [0; SECTOR as usize];
-    sector[..bytes.len()].copy_from_slice(bytes);
+fn sector(numbers: [u64; 4], words: &[u8]) -> Vec<u8> {
+    let mut sector = [numbers.map(u64::to_le_bytes).as_flattened(), words].concat();
+    sector.resize(SECTOR as usize, 0);
     sector
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::Put;
     use proptest::prelude::*;
 
     const FEW: Limits = Limits { entries: 1000, data_bytes: 1 << 20, image_bytes: 1 << 30 };
@@ -316,9 +254,7 @@ mod tests {
     }
 
     fn log(what: Vec<What>) -> Log {
-        let mut base = Pages::filled((1 << 20) - 2048, 0xa5);
-        base.put((1 << 20) - 4096, &[3; 512]);
-        Log::of(base, what)
+        Log::of((1 << 20) - 2048, 0xa5, what)
     }
 
     fn written(log: &Log) -> Vec<u8> {
@@ -348,7 +284,7 @@ mod tests {
             }
             bytes.truncate(cut.max(100));
             match read(&mut &bytes[..], FEW) {
-                Ok(log) => prop_assert!(log.base.bytes() <= FEW.image_bytes),
+                Ok(log) => prop_assert!(log.bytes <= FEW.image_bytes),
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
             }
         }
@@ -369,7 +305,7 @@ mod tests {
         let log = read(&mut &bytes[..], FEW).unwrap();
         let data = vec![9; 4096].into();
         assert_eq!(log.entries, [What::Flush, What::Write { sector: 24, data, fua: true }]);
-        assert_eq!(log.base.bytes(), 16384);
+        assert_eq!(log.bytes, 16384);
         let error = read(&mut &bytes[..8000], FEW).unwrap_err().to_string();
         assert!(error.starts_with("the log ends within entry 0 of 1"), "{error}");
     }
@@ -384,13 +320,16 @@ mod tests {
         };
         let few = Limits { image_bytes: 8192, ..FEW };
         let large = read(&mut &good[..], few).unwrap_err().to_string();
-        assert!(large.contains("an image of 1046528 bytes has no place here"), "{large}");
+        assert!(large.contains("`pickfs: disk 1046528 165` is not what"), "{large}");
+        let old = written(&log(vec![What::Mark("pickfs: from here on it was recorded".into())]));
+        let old = read(&mut &old[..], FEW).unwrap_err().to_string();
+        assert!(old.contains("`pickfs: from here on it was recorded` is not what this"), "{old}");
         assert!(error(0, b"x").contains("it begins with 0x"));
         assert!(error(8, &[2]).contains("it has version 2"));
         assert!(error(16, &[255; 4]).contains("at most 1000 are read"));
         assert!(error(24, &[3]).contains("not a power of two"));
-        assert!(error(4096, &[255; 8]).contains("behind the end of the disk"));
-        assert!(error(4112, &[64]).contains("flags 0x40 are not known"));
-        assert!(error(4120, &[255, 255]).contains("more than its sector has"));
+        assert!(error(1024, &[255; 8]).contains("behind the end of the disk"));
+        assert!(error(1040, &[64]).contains("flags 0x40 are not known"));
+        assert!(error(1048, &[255, 255]).contains("more than its sector has"));
     }
 }

@@ -2,12 +2,13 @@
 //! little after it was said, so that nothing is due too early.
 
 use std::{
+    cell::Cell,
     fs::File,
     io::{ErrorKind, Read, Seek, Write},
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, ExitStatus},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::{
@@ -31,13 +32,15 @@ pub(crate) struct Program<'a> {
     /// On its standard input.
     pub(crate) input: &'a str,
     pub(crate) acknowledged: u64,
+    /// Of a check until its end, of a writer until its next line and from the last one to its end.
+    pub(crate) patience: Duration,
 }
 
 /// `told` gets each line that it says, of standard error too where it is a check; `is_stopped` is asked while there is
 /// none. What it started and left in its group is ended with it.
 ///
 /// # Errors
-/// In words: it was not run, was stopped, or said too much.
+/// In words: it was not run, was stopped, took too long, or said too much.
 pub(crate) fn run(
     program: &Program<'_>,
     is_check: bool,
@@ -58,12 +61,28 @@ pub(crate) fn run(
     // It holds the pipe's other end, which would never end.
     drop(command);
     let mut child = spawned.map_err(refused)?;
-    let mut heard = hear(&mut File::from(out), told, is_stopped, &mut child);
+    let late = || Instant::now() + program.patience;
+    let (deadline, limit_s) = (Cell::new(late()), program.patience.as_secs());
+    let goes_on = || match Instant::now() < deadline.get() {
+        _ if is_stopped() => Err("interrupted".to_owned()),
+        true => Ok(()),
+        false if is_check => Err(format!("no end after {limit_s} s")),
+        false => Err(format!(
+            "`{name}` said nothing for {limit_s} s and did not end; let it say a line or end, or allow more by --silence"
+        )),
+    };
+    let told = &mut |line: String| {
+        if !is_check {
+            deadline.set(late());
+        }
+        told(line);
+    };
+    let mut heard = hear(&mut File::from(out), told, &goes_on, &mut child);
     let group = Pid::from_raw(child.id() as i32);
     // At the end of its output it may be at work still, and is waited for; else it is ended.
     while heard.is_ok() && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(1));
-        heard = if is_stopped() { Err("interrupted".into()) } else { heard };
+        heard = goes_on();
     }
     let end = || group.map(|group| kill_process_group(group, Signal::KILL));
     if heard.is_err() {
@@ -85,7 +104,7 @@ fn in_memory(text: &str) -> std::io::Result<File> {
 fn hear(
     out: &mut File,
     told: &mut dyn FnMut(String),
-    is_stopped: &dyn Fn() -> bool,
+    goes_on: &dyn Fn() -> Result<(), String>,
     child: &mut Child,
 ) -> Result<(), String> {
     let (mut line, mut piece, mut lines) = (Vec::new(), [0; 4096], 0);
@@ -94,9 +113,7 @@ fn hear(
     };
     loop {
         let waiting = poll(&mut [PollFd::new(&*out, PollFlags::IN)], Some(&LOOK_EACH));
-        if is_stopped() {
-            return Err("interrupted".into());
-        }
+        goes_on()?;
         if waiting == Ok(0) {
             // Another program that it left behind may hold its output for ever.
             match child.try_wait() {
@@ -132,20 +149,32 @@ fn hear(
 mod tests {
     use super::*;
 
-    fn ran(words: &[&str], is_stopped: bool) -> (Vec<String>, Result<i32, String>) {
-        let dir = tempfile::tempdir_in("/var/tmp").unwrap();
-        let words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
-        let program = Program { words: &words, folder: dir.path(), input: "in", acknowledged: 7 };
+    fn ran(script: &str, patience_ms: u64, is_stopped: bool) -> (Vec<String>, Result<i32, String>) {
+        let (dir, words) = (tempfile::tempdir().unwrap(), ["sh", "-c", script].map(String::from));
+        let (folder, patience) = (dir.path(), Duration::from_millis(patience_ms));
+        let program = Program { words: &words, folder, input: "in", acknowledged: 7, patience };
         let mut lines = Vec::new();
-        let status = run(&program, true, &mut |line| lines.push(line), &|| is_stopped);
+        let status = run(&program, false, &mut |line| lines.push(line), &|| is_stopped);
         (lines, status.map(|status| status.code().unwrap()))
     }
 
     #[test]
     fn each_line_is_a_promise_and_what_is_left_behind_is_ended() {
         let script = "tail -f /dev/null >&- 2>&- & echo three";
-        let (lines, status) = ran(&["sh", "-c", script], false);
+        let (lines, status) = ran(script, 60_000, false);
         assert_eq!((lines.join(" "), status), ("three".to_owned(), Ok(0)));
-        assert_eq!(ran(&["tail", "-f", "/dev/null"], true).1, Err("interrupted".into()));
+        assert_eq!(ran("tail -f /dev/null", 60_000, true).1, Err("interrupted".into()));
+    }
+
+    #[test]
+    fn one_that_says_nothing_more_and_does_not_end_is_named_and_ended() {
+        for (script, said) in
+            [("tail -f /dev/null", 0), ("echo 1; exec tail -f /dev/null >/dev/null", 1)]
+        {
+            let (lines, status) = ran(script, 300, false);
+            let error = status.unwrap_err();
+            assert!(error.starts_with("`sh` said nothing for 0 s and did not end"), "{error}");
+            assert_eq!(lines.len(), said, "{script}");
+        }
     }
 }

@@ -11,10 +11,7 @@ use pickfs_record::Durability;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ground::{
-        Away, Disk,
-        recorder::{Order, plain_file},
-    },
+    ground::{Away, Disk, recorder::plain_file},
     log::{Log, Position, What},
     oracle::{Due, Subject, SubjectError},
     program::{self, Program},
@@ -60,7 +57,6 @@ pub(crate) fn record(
     listener: &dyn Listener,
 ) -> Result<Recording, SessionError> {
     disk.watch();
-    disk.recorder().order(&Order::Record)?;
     if away.is_none() {
         disk.mount()?;
     }
@@ -96,12 +92,13 @@ pub(crate) fn record(
             }
         }
         Writer::Log(_) => {}
-        Writer::Program { words, before } => {
+        Writer::Program { words, before, silence } => {
             let (at, is_stopped) = (disk.at().to_owned(), || listener.is_stopped());
-            // It may take as long as its user likes.
+            // It may take as long as its user likes, as long as it is not silent.
             disk.unwatch()?;
             let run = |words: &[String], told: &mut dyn FnMut(String)| {
-                let program = Program { words, folder: &at, input: "", acknowledged: 0 };
+                let (folder, patience) = (at.as_path(), *silence);
+                let program = Program { words, folder, input: "", acknowledged: 0, patience };
                 let ended = program::run(&program, false, told, &is_stopped);
                 match ended.map_err(SessionError::Refused)? {
                     status if status.success() => Ok(()),

@@ -40,6 +40,9 @@ pub enum Writer {
         words: Vec<String>,
         /// Run before the first line counts; may be empty.
         before: Vec<String>,
+        /// Of either without a line, before it is ended.
+        #[serde(default)]
+        silence: Duration,
     },
     /// A log of dm-log-writes that others made: each mark is a promise, but for the first, before which
     /// the file system was made and mounted.

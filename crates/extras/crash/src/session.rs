@@ -26,10 +26,10 @@ use crate::{
     },
     log::{Log, Remains},
     model::{Cache, Crash, Device, Windows},
-    oracle::{Command, Oracle},
+    oracle::{Command, Due},
     program,
     recording::{FACTS, Recording, file, foreign, record, subject},
-    report::{Cell, Cost},
+    report::{Cell, Cost, LeftOut},
 };
 
 pub use crate::request::{Request, Writer};
@@ -65,6 +65,20 @@ impl From<GroundError> for SessionError {
             GroundError::Guest(GuestError::Interrupted) => Self::Interrupted,
             error => Self::Ground(error),
         }
+    }
+}
+
+impl LeftOut {
+    /// With the word for it.
+    pub fn count(&mut self, error: &SessionError) -> &'static str {
+        use GroundError::{NotHere, Unavailable};
+        let (count, word) = match error {
+            SessionError::Ground(NotHere { .. } | Unavailable(_)) => (&mut self.skipped, "skipped"),
+            SessionError::Interrupted => (&mut self.interrupted, "interrupted"),
+            _ => (&mut self.failed, "failed"),
+        };
+        *count += 1;
+        word
     }
 }
 
@@ -217,12 +231,13 @@ fn see(
     prober: &mut Prober,
     check: &mut dyn Check,
     listener: &dyn Listener,
+    due: &Due,
     (state, remains, closely): (&State, &Remains, bool),
 ) -> Result<Found, SessionError> {
     match listener.is_stopped() {
         true => Err(SessionError::Interrupted),
         false => prober
-            .look(remains, check, closely)
+            .look(remains, due.at(remains.crash), check, closely)
             .map_err(|cause| SessionError::At { state: state.to_string(), cause }),
     }
 }
@@ -247,11 +262,20 @@ impl<'l> Bench<'l> {
     /// On a disk that has the recording.
     fn with(
         means: &Means,
-        disk: Disk,
+        mut disk: Disk,
         recording: Recording,
         log: Log,
         listener: &'l dyn Listener,
     ) -> Result<Self, SessionError> {
+        let (start, end, has) = (recording.start, recording.end, log.end());
+        if start > end || end > has {
+            let [start, end, has] = [start, end, has].map(|at| at.0);
+            let words = format!("records from {start} to {end} are not in a log of {has} entries");
+            return Err(SessionError::Refused(words));
+        }
+        // A guest mounts it when it boots.
+        let begin = Remains { safe: start, crash: start, kept: Vec::new() };
+        disk.recorder().order(&Order::Serve(begin))?;
         let away = away(means, &disk, &recording.request.writer, listener)?;
         let prober = Prober::of(disk, away, recording.request.checker_each)?;
         Self::of(means, prober, recording, log, listener)
@@ -264,22 +288,15 @@ impl<'l> Bench<'l> {
         mut log: Log,
         listener: &'l dyn Listener,
     ) -> Result<Self, SessionError> {
-        let end = recording.end.0;
-        if recording.start > recording.end || end > log.entries.len() {
-            let (start, has) = (recording.start.0, log.entries.len());
-            let words = format!("records from {start} to {end} are not in a log of {has} entries");
-            return Err(SessionError::Refused(words));
-        }
-        log.entries.truncate(end);
-        let due = recording.due.clone();
+        log.entries.truncate(recording.end.0);
         let (words, lines) = (recording.request.check.clone(), recording.lines.clone());
         let check: Box<dyn Check> = match &recording.request.writer {
-            Writer::Ours(words) => Box::new(Oracle { subject: subject(words)?, due }),
+            Writer::Ours(words) => Box::new(subject(words)?),
             _ if words.is_empty() => {
                 let words = "a command wrote this recording: name its check, as --check";
                 return Err(SessionError::Refused(words.into()));
             }
-            _ => Box::new(Command { words, due, lines, patience: program::CHECK_PATIENCE }),
+            _ => Box::new(Command { words, lines, patience: program::CHECK_PATIENCE }),
         };
         let (means, unsteady) = (means.clone(), Vec::new());
         Ok(Self { means, prober, recording, log, check, listener, unsteady })
@@ -314,7 +331,7 @@ impl<'l> Bench<'l> {
         let Recording { start, due, times_ns, .. } = recording;
         let windows = Windows::new(log, *start, Crash::PowerLoss(Device::default()));
         exposure(&windows, due, times_ns, &mut |state, remains| {
-            see(prober, check.as_mut(), *listener, (state, remains, false))
+            see(prober, check.as_mut(), *listener, due, (state, remains, false))
         })
     }
 
@@ -326,7 +343,9 @@ impl<'l> Bench<'l> {
         let sees = if is_ours { Sees::Records } else { Sees::Verdict };
         let mut left = CONFIRMED_MAX;
         let mut look = |state: &State, remains: &Remains| {
-            let mut see = |close| see(prober, check.as_mut(), *listener, (state, remains, close));
+            let due = &recording.due;
+            let mut see =
+                |close| see(prober, check.as_mut(), *listener, due, (state, remains, close));
             let found = see(false)?;
             if !found.is_fault() || left == 0 || state.kept == Kept::Start {
                 return Ok(found);
@@ -355,7 +374,8 @@ impl<'l> Bench<'l> {
             // What cannot be looked at any more is not smaller.
             let mut fails = |state: &State| {
                 let Some(remains) = state.remains(&windows).ok() else { return false };
-                let seen = see(prober, check.as_mut(), *listener, (state, &remains, is_damaged));
+                let (check, look) = (check.as_mut(), (state, &remains, is_damaged));
+                let seen = see(prober, check, *listener, &recording.due, look);
                 seen.is_ok_and(|again| is_alike(&failure.found, &again))
             };
             reduced(&failure.state, &windows, REDUCE_LOOKS, &mut fails)
@@ -378,7 +398,7 @@ impl<'l> Bench<'l> {
             cost: Cost::of(&self.log, *start, self.log.end().min(*last), due.all()),
             seed: request.seed,
             asked: request.states as u64,
-            image_bytes: self.log.base.bytes(),
+            image_bytes: self.log.bytes,
             again: None,
             checked: self.prober.take_checked(),
             per_s: 0.0,
@@ -393,7 +413,8 @@ impl<'l> Bench<'l> {
             let saved = recorder::save_image(&self.log.image_of(&remains), path);
             saved.map_err(|error| file(path, error))?;
         }
-        Ok(self.prober.look(&remains, self.check.as_mut(), true)?)
+        let due = self.recording.due.at(remains.crash);
+        Ok(self.prober.look(&remains, due, self.check.as_mut(), true)?)
     }
 
     pub fn end(self) -> Result<(), SessionError> {
@@ -407,7 +428,8 @@ impl<'l> Bench<'l> {
         let words = |guests: &Guests| {
             format!(" --engine {} --kernel {}", guests.engine, guests.kernel.release)
         };
-        let kernel = self.means.guests.as_deref().map(words).unwrap_or_default();
+        // It was made here, and not by a stranger.
+        let kernel = self.means.guests.as_deref().map_or(" --risk-this-kernel".into(), words);
         let folder = quoted(&folder.to_string_lossy());
         format!("{} crash --of {folder}{check}{kernel} --state", typed())
     }

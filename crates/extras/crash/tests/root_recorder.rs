@@ -110,7 +110,8 @@ fn shell(text: &str) -> Vec<String> {
 }
 
 fn of_program(words: &str, check: &str) -> Request {
-    let writer = Writer::Program { words: shell(words), before: shell("touch before") };
+    let (before, silence) = (shell("touch before"), Duration::from_secs(60));
+    let writer = Writer::Program { words: shell(words), before, silence };
     Request { writer, check: shell(check), ..request("ext4", "", HONEST, 30) }
 }
 

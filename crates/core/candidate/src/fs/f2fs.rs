@@ -1,5 +1,5 @@
 //! F2FS, made for flash. It discards by itself unless told `nodiscard`.
-//! Source: mkfs.f2fs(8), `-t 0`; `Documentation/filesystems/f2fs.rst`.
+//! Source: mkfs.f2fs(8), `-t 0`; fsck.f2fs(8); `Documentation/filesystems/f2fs.rst`.
 
 use super::{
     FileSystem, Guest, Make, Size, Timer, limits::Limits, recipe, row::packaged, words::Words,
@@ -22,6 +22,7 @@ pub const F2FS: FileSystem = FileSystem {
     limits: Limits::compressing(),
     // At the latest; f2fs.rst, `cp_interval`.
     timers: &[Timer::new("f2fs checkpoint", 60.0)],
+    checker: "fsck.f2fs --dry-run SOURCE",
     guest: Guest { modules_before: &["crc32_generic"], ..FileSystem::BLOCK.guest },
     ..FileSystem::BLOCK
 };

@@ -56,7 +56,7 @@ pub struct FileSystem {
     pub as_host: HostKind,
     /// The command that prints a histogram of its free extents; SOURCE and MOUNT are replaced.
     pub free_extents: &'static str,
-    /// The command that finds damage of an unmounted one and writes nothing; 0 where there is none. SOURCE is replaced.
+    /// The command that finds damage of an unmounted one and writes nothing; empty where there is none. SOURCE is replaced.
     pub checker: &'static str,
     /// The command that replays the journal of an unmounted one, where the driver does not.
     pub replayer: &'static str,

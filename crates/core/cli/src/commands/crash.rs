@@ -11,18 +11,18 @@ pub const EXAMPLES: &str = "Examples:
   pickfs crash --fs ext4 --writer journal/append/none --exposed 66s
   pickfs crash --fs ext4 --check 'test \"$(wc -l < log)\" -ge \"$PICKFS_ACKNOWLEDGED\"' -- \\
       sh -c 'for n in 1 2 3; do echo $n >> log; sync log; echo $n; done'
-  pickfs crash --log disk.log --fs ext4 --size 1GiB --check CMD     what dm-log-writes saw on another machine
+  pickfs crash --log disk.log --fs ext4 --size 1GiB --check CMD --risk-this-kernel     what dm-log-writes saw
   pickfs crash --engine qemu --fs jfs --fs f2fs --writer journal/append/fdatasync     under other kernels
-  pickfs crash --of pickfs-runs/2026-11-23-crash/recording-1 --state STATE --save image
+  pickfs crash --of pickfs-runs/2026-11-23-crash/recording-1 --state STATE --save image --engine qemu
   ssh root@OTHER pickfs crash witnessed /mnt/new | pickfs crash witness heard     then cut OTHER's power
 
 Each line that a command prints is a promise: what it tells of must outlive a crash behind
 it. It counts from when it was read, so a program that syncs a moment after its line is not
 found out. --check runs in the root of the mounted state, with the promises that are due on
 its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they are
-kept, and may say no where none is due. --of and --log mount what somebody recorded with this
-kernel's own driver, which a damaged image can crash: look at a stranger's recording
-with --engine qemu, and at a stranger's log in a guest of yours.
+kept, and may say no where none is due. A command that says nothing for --silence is ended.
+--of and --log mount what somebody recorded, which can crash the kernel that does it: with
+--engine qemu that is a guest's, and the checker runs there, too.
 
 It makes and mounts file systems, so only root may; whoever may write a folder may have it
 witnessed. Exit codes: 0 what was promised was kept, 3 it was not, or a session failed; 1 could
@@ -72,6 +72,10 @@ pub struct CrashArgs {
     /// For sh -c, on the fresh mount, before the command's first promise
     #[arg(long, value_name = "CMD", requires = "command")]
     pub setup: Option<String>,
+    /// The command, and that of --setup, are ended when they say nothing for so long: longer than a database takes to be
+    /// made on a busy machine
+    #[arg(long, value_name = "DURATION", default_value = "5m", requires = "command")]
+    pub silence: String,
     /// Instead of a command: a log in the format of dm-log-writes; each mark in it is a promise but for the first,
     /// before which the file system was made; --fs says which, --size how large the disk was
     #[arg(long, value_name = "FILE", requires = "check", conflicts_with_all = ["command", "writer"])]
@@ -138,6 +142,9 @@ pub struct CrashArgs {
     /// The folder of the recording that has the states
     #[arg(long, value_name = "FOLDER", requires = "states_again")]
     pub of: Option<PathBuf>,
+    /// With --log, or --of without --engine: let this kernel mount what somebody recorded
+    #[arg(long)]
+    pub risk_this_kernel: bool,
     /// Write the disk as the crash left it to a new file
     #[arg(long, value_name = "FILE", requires = "of")]
     pub save: Option<PathBuf>,

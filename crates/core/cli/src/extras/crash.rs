@@ -21,7 +21,7 @@ use pickfs_crash::{
     model::{Crash, Device},
     oracle::Subject,
     recording::Recording,
-    report::{Cell, blind, document, json, seen},
+    report::{Cell, LeftOut, blind, document, json, seen},
     session::{Bench, Listener, Request, Session, SessionError, Writer, perform_all},
     witness,
 };
@@ -77,8 +77,15 @@ pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
     if let Some(real_disk) = &args.real_disk {
         return of_real_disk(real_disk);
     }
+    let is_foreign = args.of.is_some() || args.log.is_some();
+    if is_foreign && args.engine.is_none() && !args.risk_this_kernel {
+        bail!(
+            "this kernel would mount a disk that somebody recorded, and one that was damaged on purpose can crash it or \
+             take it over: look at a recording with --engine qemu, or say --risk-this-kernel if you know whose it is"
+        );
+    }
     let requests = if args.of.is_some() { Vec::new() } else { requests(args)? };
-    let is_others = !args.command.is_empty() || args.of.is_some() || args.log.is_some();
+    let is_others = !args.command.is_empty() || is_foreign;
     if args.check.is_some() && !is_others {
         bail!("--check is for a command: pickfs crash --check CMD -- COMMAND");
     }
@@ -154,27 +161,30 @@ fn explored(
     let at_once = args.at_once.unwrap_or_else(processors);
     let sessions = perform_all(means, requests, at_once, Some(folder), line);
     line.clear();
-    let (mut cells, mut has_failed, mut left_out) = (Vec::new(), false, 0);
+    let (mut cells, mut has_failed) = (Vec::new(), false);
+    let mut left_out = LeftOut { all: requests.len(), ..LeftOut::default() };
     for (request, session) in requests.iter().zip(sessions) {
         let of_error = |error| Session { troubles: vec![error], ..Session::default() };
         let session = session.unwrap_or_else(of_error);
-        tell(&format!("{} on {}", request.writer.name(), request.candidate.label), &session);
+        let ended = session.troubles.first().filter(|_| !session.is_whole);
+        let how = ended.map(|error| left_out.count(error));
+        tell(&format!("{} on {}", request.writer.name(), request.candidate.label), how, &session);
         session.saved.iter().for_each(|saved| give_to_caller(saved));
-        left_out += usize::from(!session.is_whole);
-        has_failed |= !session.troubles.is_empty() || !session.unsteady.is_empty();
+        let is_troubled = !session.troubles.is_empty() && how != Some("skipped");
+        has_failed |= is_troubled || !session.unsteady.is_empty();
         cells.extend(session.cells);
     }
     give_to_caller(folder);
     let is_interrupted = line.interrupt.is_raised();
     if is_interrupted {
-        let whole = requests.len() - left_out;
-        terminal::tell(&format!("interrupted after {whole} of {} recordings", requests.len()));
+        let LeftOut { all, skipped, failed, interrupted } = left_out;
+        let whole = all - skipped - failed - interrupted;
+        terminal::tell(&format!("interrupted after {whole} of {all} recordings"));
     }
     let ended = |exit| if is_interrupted { Exit::Interrupted } else { exit };
     if cells.is_empty() {
         return Ok(ended(Exit::Failed));
     }
-    let left_out = (left_out, requests.len());
     terminal::show(&document(&cells, left_out));
     write(args, &cells, left_out)?;
     let mut seen = seen(&cells);
@@ -198,11 +208,11 @@ fn explored(
 }
 
 /// What went wrong, and how to see it again.
-fn tell(name: &str, session: &Session) {
-    let how_far = if session.is_whole { "" } else { " was not explored to its end" };
+fn tell(name: &str, how: Option<&str>, session: &Session) {
+    let how = how.map(|how| format!(" {how}")).unwrap_or_default();
     for error in &session.troubles {
         if !matches!(error, SessionError::Interrupted) {
-            terminal::tell(&format!("{name}{how_far}: {error}"));
+            terminal::tell(&format!("{name}{how}: {error}"));
         }
     }
     for state in &session.unsteady {
@@ -217,7 +227,7 @@ fn tell(name: &str, session: &Session) {
     }
 }
 
-fn write(args: &CrashArgs, cells: &[Cell], left_out: (usize, usize)) -> anyhow::Result<()> {
+fn write(args: &CrashArgs, cells: &[Cell], left_out: LeftOut) -> anyhow::Result<()> {
     let put = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
         None => Ok(()),
         Some(path) => {
@@ -311,7 +321,9 @@ fn options<'a>() -> impl Iterator<Item = &'a str> {
 fn writers(args: &CrashArgs) -> anyhow::Result<Vec<Writer>> {
     if !args.command.is_empty() {
         let (words, before) = (args.command.clone(), shell(&args.setup));
-        return Ok(vec![Writer::Program { words, before }]);
+        let silence = parse_duration_ns(&args.silence).context("--silence")?;
+        let silence = Duration::from_nanos(silence);
+        return Ok(vec![Writer::Program { words, before, silence }]);
     }
     if let Some(file) = &args.log {
         let file = file.canonicalize().with_context(|| format!("--log {}", file.display()))?;

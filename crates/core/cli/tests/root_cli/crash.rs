@@ -104,6 +104,17 @@ fn the_example_of_the_help_keeps_its_promises() {
 }
 
 #[test]
+fn a_command_that_falls_silent_and_does_not_end_is_named_and_ended() {
+    only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
+    let (_guard, out) = folder();
+    let command = "sh -c 'echo 1; exec tail -f /dev/null'";
+    let line = format!("pickfs crash --fs ext4 --silence 1s --check true -- {command}");
+    let said = in_shell(&out, &line);
+    let words = "on ext4 failed: `sh` said nothing for 1 s and did not end";
+    assert!(said.code == Some(1) && said.err.contains(words), "{said:?}");
+}
+
+#[test]
 fn nothing_is_left_of_one_that_is_killed() {
     only_if!(may_run(&["mkfs.ext4", "/dev/fuse"]));
     let (_guard, out) = folder();
@@ -130,6 +141,9 @@ fn what_cannot_be_explored_is_refused_before_anything_is_made() {
         ("--cache some", "--cache"),
         ("--crash flood", "--crash flood"),
         ("--unit 100", "--unit"),
+        ("--of . --state kernel-crash@1+all", "say --risk-this-kernel"),
+        ("--log disk.log --check true", "say --risk-this-kernel"),
+        ("--silence long --check true -- true", "--silence"),
         ("--fs 'ext4;size=1'", "ext4"),
     ] {
         let said = in_shell(&out, &format!("pickfs crash {words}"));

@@ -80,7 +80,6 @@ impl<'l> Likeness<'l> {
 mod tests {
     use super::*;
     use crate::explore::{Kept, Plan, State};
-    use crate::image::Pages;
     use crate::log::What;
     use crate::model::Windows;
     use proptest::prelude::*;
@@ -91,7 +90,7 @@ mod tests {
             1 => What::Discard { sector: *sector, sectors: 2 },
             _ => What::Write { sector: *sector, data: vec![*byte; 1024].into(), fua: false },
         };
-        Log::of(Pages::filled(16 * 512, 0xA5), writes.iter().map(write))
+        Log::of(16 * 512, 0xA5, writes.iter().map(write))
     }
 
     proptest! {

@@ -228,7 +228,6 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::image::Pages;
     use crate::log::{Log, What};
 
     /// Blocks of 4096 bytes in each epoch, and a flush behind it.
@@ -241,7 +240,7 @@ mod tests {
             }
             entries.push(What::Flush);
         }
-        Log::of(Pages::filled(1 << 30, 0), entries)
+        Log::of(1 << 30, 0, entries)
     }
 
     fn windows<'l>(log: &'l Log, crash: &str) -> Windows<'l> {

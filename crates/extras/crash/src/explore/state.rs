@@ -201,7 +201,6 @@ impl FromStr for State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::Pages;
     use crate::log::{Log, What};
     use proptest::prelude::*;
 
@@ -209,7 +208,7 @@ mod tests {
     fn log() -> Log {
         let write =
             |at: u64| What::Write { sector: at * 16, data: vec![1; 8192].into(), fua: at == 2 };
-        Log::of(Pages::filled(1 << 20, 0), (0..4).map(write))
+        Log::of(1 << 20, 0, (0..4).map(write))
     }
 
     fn kept(log: &Log, text: &str) -> Result<Vec<(usize, u64)>, StateError> {

@@ -1,17 +1,12 @@
 //! A journal on a bare disk, with mistakes that can be planted: the model, the plan, the counts and the reduction are
-//! tried on it, without a kernel.
-//!
-//! ```text
-//! block 0   folder: b"TOYF", entry 0 or 1
-//! record n  blocks 2n-1, 2n: b"TOYR", n, sum of the body | the body
-//! ```
+//! tried on it, without a kernel. Block 0 is its folder: 1 where the journal is. Record n stands in the blocks 2n-1 and 2n,
+//! each full of a byte of its own.
 
 use super::{
     Explored, Exposure, Kept, Plan, Sees, State, StateError, Stopped, explore, exposure, reduced,
 };
 use crate::check::{Found, Loss};
-use crate::image::Pages;
-use crate::log::{Log, Position, Put, Remains, What};
+use crate::log::{Log, Position, Remains, What};
 use crate::model::Windows;
 use crate::oracle::Due;
 
@@ -25,7 +20,7 @@ enum Plant {
     NoFlush,
     /// The folder is written when everything else is over.
     NoFolder,
-    /// No sum: half a record counts as one.
+    /// Half a record counts as one.
     NoSum,
 }
 
@@ -36,36 +31,15 @@ struct Toy {
     due: Due,
 }
 
-fn body(record: u64) -> Vec<u8> {
-    vec![record as u8 | 0x80; BLOCK]
-}
-
-fn sum(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(1, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(*byte)))
-}
-
-fn folder(entry: u8) -> Vec<u8> {
-    let mut block = vec![0; BLOCK];
-    block[..4].copy_from_slice(b"TOYF");
-    block[4] = entry;
-    block
-}
-
 fn record(number: u64) -> Vec<u8> {
-    let mut blocks = vec![0; BLOCK];
-    blocks[..4].copy_from_slice(b"TOYR");
-    blocks[8..16].copy_from_slice(&number.to_le_bytes());
-    blocks[16..20].copy_from_slice(&sum(&body(number)).to_le_bytes());
-    blocks.extend(body(number));
-    blocks
+    vec![number as u8 | 0x80; 2 * BLOCK]
 }
 
 impl Toy {
     fn new(plant: Plant) -> Self {
-        let mut base = Pages::filled(1 << 20, 0xA5);
-        base.put(0, &folder(0));
-        let (log, due) = (Log::of(base, []), Due::default());
+        let (log, due) = (Log::of(1 << 20, 0xA5, []), Due::default());
         let mut toy = Self { plant, log, start: Position(0), due };
+        let folder = |entry: u8| vec![entry; BLOCK];
         toy.write(0, folder(0));
         toy.put(What::Flush);
         toy.start = toy.log.end();
@@ -97,37 +71,22 @@ impl Toy {
     /// As a check on a mounted file system does.
     fn look(&self, remains: &Remains) -> Found {
         let image = self.log.image_of(remains);
-        let read = |block: u64| {
-            let mut bytes = vec![0; BLOCK];
+        let read = |block: u64, blocks: usize| {
+            let mut bytes = vec![0; blocks * BLOCK];
             image.read(block * BLOCK as u64, &mut bytes);
             bytes
         };
-        let mut found = Found::default();
-        let folder = read(0);
-        if folder[..4] != *b"TOYF" {
-            found.losses.push(Loss::Unmountable("no folder".into()));
-        } else if folder[4] == 1 {
-            self.look_at_records(read, &mut found);
-        }
+        let is_whole = |number: u64| read(2 * number - 1, 2) == record(number);
+        let trusts = |number: &u64| match self.plant {
+            Plant::NoSum => read(2 * number - 1, 1)[..512] == record(*number)[..512],
+            _ => is_whole(*number),
+        };
+        let records = if read(0, 1)[0] == 1 { RECORDS } else { 0 };
+        let survived = (1..=records).take_while(trusts).last().unwrap_or(0);
+        let wrong = (1..=survived).find(|number| !is_whole(*number));
+        let losses = wrong.map(|number| Loss::Foreign(format!("record {number}")));
+        let found = Found { survived, losses: losses.into_iter().collect(), ..Found::default() };
         found.judged(self.due.at(remains.crash))
-    }
-
-    fn look_at_records(&self, read: impl Fn(u64) -> Vec<u8>, found: &mut Found) {
-        let is_there = |number: u64| {
-            let head = read(2 * number - 1);
-            head[..4] == *b"TOYR" && head[8..16] == number.to_le_bytes()
-        };
-        let is_whole =
-            |number: u64| is_there(number) && sum(&read(2 * number)) == sum(&body(number));
-        let trusts = |number: u64| match self.plant {
-            Plant::NoSum => is_there(number),
-            _ => is_whole(number),
-        };
-        let last = (1..=RECORDS).take_while(|number| trusts(*number)).last().unwrap_or(0);
-        found.survived = last;
-        if let Some(wrong) = (1..=last).find(|number| !is_whole(*number)) {
-            found.losses.push(Loss::Foreign(format!("record {wrong}")));
-        }
     }
 
     fn windows(&self, crash: &str) -> Windows<'_> {

@@ -11,7 +11,6 @@ use std::{
     fs::{self, File},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
     sync::Arc,
     time::Duration,
 };
@@ -55,10 +54,6 @@ impl Means {
         let here = || rustix::system::uname().release().to_string_lossy().into_owned();
         self.guests.as_ref().map_or_else(here, |guests| guests.to_string())
     }
-
-    fn program(&self, name: &str) -> Option<Vec<OsString>> {
-        find_program(name).map(|path| vec![path.into()]).or_else(|| self.brought(name))
-    }
 }
 
 /// What makes and checks candidates of guests and is not installed here.
@@ -68,7 +63,7 @@ impl Calls for &Means {
     }
 
     fn brought(&self, program: &str) -> Option<Vec<OsString>> {
-        self.guests.as_ref()?.tools.beside(program)
+        Some(self.guests.as_ref()?.tools.beside(program)?.words())
     }
 }
 
@@ -80,7 +75,6 @@ pub struct Disk {
     // Dropped in this order.
     pub(super) recorder: Recorder,
     _folders: Folders,
-    means: Means,
     pub(super) row: &'static FileSystem,
     pub(super) spec: CandidateSpec,
     pub(super) place: Place,
@@ -108,7 +102,7 @@ impl Drop for Folders {
 }
 
 impl Disk {
-    /// The candidate is made on it, and nothing of that is recorded.
+    /// The candidate is made on it.
     pub fn make(
         means: &Means,
         spec: &CandidateSpec,
@@ -177,18 +171,10 @@ impl Disk {
             unique_name: format!("pickfs-{:012x}", fastrand::u64(..) >> 16),
             log: None,
         };
-        let mounting = Mounting {
-            device: device.path().to_owned(),
-            at: folders.0[1].clone(),
-            mount: row.mount(spec, &place),
-            unmount: row.unmount(spec, &place),
-            is_mounted: false,
-        };
+        let mounting = Mounting::of(row, spec, &place, |step| step);
         let watchdog = Watchdog::over(recorder.breaker());
         let (spec, device, _lock, _folders) = (spec.clone(), Some(device), None, folders);
-        let means = means.clone();
-        let disk =
-            Self { mounting, device, recorder, _folders, means, row, spec, place, watchdog, _lock };
+        let disk = Self { mounting, device, recorder, _folders, row, spec, place, watchdog, _lock };
         if !is_direct {
             let why = "the loop device keeps pages of its own, which would hide the states";
             return Err(not_here(row.name, why));
@@ -229,20 +215,6 @@ impl Disk {
         self.mounting.mount()
     }
 
-    /// Runs a command of the candidate's row on the disk, which is not mounted; nothing where no such program is here.
-    pub(super) fn run(&self, command: &str) -> Result<Option<Output>, GroundError> {
-        let device = self.device().to_string_lossy();
-        let mut words = command.split_whitespace().map(|word| word.replace("SOURCE", &device));
-        let Some(program) = words.next().and_then(|name| self.means.program(&name)) else {
-            return Ok(None);
-        };
-        let mut command = Command::new(&program[0]);
-        command.args(&program[1..]).args(words).env("LC_ALL", "C").stdin(Stdio::null());
-        let output = command.output().map_err(GroundError::Start)?;
-        self.mounting.forget_pages()?;
-        Ok(Some(output))
-    }
-
     /// In order, and with a report.
     pub fn end(mut self) -> Result<(), GroundError> {
         self.watch();
@@ -277,9 +249,12 @@ fn checked(
     let row = find(&spec.fs).filter(|row| row.ground == Ground::BlockDevice);
     let row = row.ok_or_else(|| not_here(&spec.fs, "it lives on no disk"))?;
     if let Some(name) = row.replayer.split(' ').next().filter(|name| !name.is_empty()) {
-        let lacks =
-            || not_here(row.name, format!("{name}, which replays its journal, is not here"));
-        means.program(name).ok_or_else(lacks)?;
+        if find_program(name).is_none() && means.brought(name).is_none() {
+            return Err(not_here(
+                row.name,
+                format!("{name}, which replays its journal, is not here"),
+            ));
+        }
     }
     if image_bytes < row.minimum_bytes {
         return Err(Unavailable::too_small(row, image_bytes).into());

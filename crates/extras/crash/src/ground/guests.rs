@@ -15,7 +15,7 @@ use std::{
 };
 
 use pickfs_candidate::{
-    fs::{FileSystem, Place, find},
+    fs::{Place, find},
     guest_image::inside_a_guest,
 };
 use pickfs_guest::{
@@ -27,7 +27,7 @@ use pickfs_guest::{
         kernels::Tools,
     },
 };
-use pickfs_record::{CandidateSpec, Step};
+use pickfs_record::Step;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -38,10 +38,9 @@ use super::{
 };
 use crate::{
     check::Found,
-    log::Position,
-    oracle::{Due, Oracle},
     recording::{subject, write},
     session::SessionError,
+    witness,
 };
 
 const WORD: &str = "crash-inside";
@@ -78,27 +77,32 @@ impl Guests {
 enum Order {
     /// So many records, each waiting for a line before the next, and then for so long.
     Write(u64, Duration),
+    /// So many, as a witness hears of them: each waits for nobody.
+    Witnessed(u64),
     Unmount,
-    Look,
+    /// By the checker of the file system, too, or not.
+    Look(bool),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
     /// Of record 0, that everything is ready.
     Acknowledged(u64),
+    Heard(String),
     Done,
-    Seen(Found),
+    /// And whether its checker has looked.
+    Seen(Found, bool),
 }
 
 /// Dropping it ends its guest, whatever is mounted there.
-pub(crate) struct Away {
+pub struct Away {
     guest: Guest,
     talk: Talk,
 }
 
 impl Away {
     /// Over a disk that is mounted nowhere, for this writer.
-    pub(crate) fn boot(
+    pub fn boot(
         guests: &Guests,
         worker: &Path,
         (disk, writer): (&Disk, &str),
@@ -106,9 +110,17 @@ impl Away {
     ) -> Result<Self, GroundError> {
         let &Guests { engine, ref kernel, ref tools } = guests;
         let (row, served) = (disk.row, disk.recorder.disk());
-        let mounting = mounting_inside(row, &disk.spec, &disk.place);
+        let inside = |step: Step| Step { action: inside_a_guest(row, step.action), ..step };
+        let place =
+            Place { device: DISK_INSIDE.into(), at: MOUNTED_AT.into(), ..disk.place.clone() };
+        let mounting = Mounting::of(row, &disk.spec, &place, inside);
         let (disk, processors, memory_bytes) = (served.as_path(), 1, None);
-        let machinery = Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes };
+        // What reads a damaged disk does so in there.
+        let commands = [row.replayer, row.checker].into_iter();
+        let programs: Vec<_> = commands.filter_map(|it| it.split_whitespace().next()).collect();
+        let programs = programs.as_slice();
+        let machinery =
+            Machinery { engine, kernel, tools, disk, worker, programs, processors, memory_bytes };
         let mut guest = boot(&machinery, &[row], stop)?;
         // Its modules are loaded by that, and what cannot be mounted at all is told before anything is recorded.
         let actions =
@@ -171,10 +183,24 @@ impl Away {
         }
     }
 
+    /// As `pickfs crash witnessed`, into the folder `new`; until a line is not heard.
+    pub fn witnessed(
+        &mut self,
+        records: u64,
+        hear: &mut dyn FnMut(&str) -> io::Result<()>,
+    ) -> Result<(), GroundError> {
+        let mut said = self.ask(&Order::Witnessed(records))?;
+        while let Said::Heard(line) = said {
+            hear(&line).map_err(GroundError::Gone)?;
+            said = self.answer()?;
+        }
+        Ok(())
+    }
+
     /// Nothing is due in what it says.
-    pub(super) fn look(&mut self) -> Result<Found, GroundError> {
-        match self.ask(&Order::Look)? {
-            Said::Seen(found) => Ok(found),
+    pub(super) fn look(&mut self, closely: bool) -> Result<(Found, bool), GroundError> {
+        match self.ask(&Order::Look(closely))? {
+            Said::Seen(found, is_checked) => Ok((found, is_checked)),
             other => Err(strange(&other)),
         }
     }
@@ -182,21 +208,6 @@ impl Away {
 
 fn strange(said: &Said) -> GroundError {
     GroundError::Inside(format!("{said:?} answers nothing that was asked"))
-}
-
-fn mounting_inside(row: &FileSystem, spec: &CandidateSpec, place: &Place) -> Mounting {
-    let place = Place { device: DISK_INSIDE.into(), at: MOUNTED_AT.into(), ..place.clone() };
-    let steps = |steps: Vec<Step>| {
-        let inside = |step: Step| Step { action: inside_a_guest(row, step.action), ..step };
-        steps.into_iter().map(inside).collect()
-    };
-    Mounting {
-        mount: steps(row.mount(spec, &place)),
-        unmount: steps(row.unmount(spec, &place)),
-        device: place.device.into(),
-        at: place.at.into(),
-        is_mounted: false,
-    }
 }
 
 /// `None` where this process was started for something else.
@@ -219,7 +230,7 @@ fn obey(
     writer: &str,
     (orders, to): (&mut impl BufRead, &mut impl Write),
 ) -> Result<Said, SessionError> {
-    let subject = subject(writer)?;
+    let mut subject = subject(writer)?;
     match *order {
         Order::Write(records, pause) => {
             mounting.mount()?;
@@ -232,10 +243,16 @@ fn obey(
             write(&mounting.at, subject, (records, pause), told)?;
             Ok(Said::Done)
         }
+        Order::Witnessed(records) => {
+            mounting.mount()?;
+            let heard = &mut |line: &str| say(&Ok::<_, String>(Said::Heard(line.into())), to);
+            witness::write(&mounting.at.join("new"), writer, records, heard)?;
+            Ok(Said::Done)
+        }
         Order::Unmount => Ok(mounting.unmount().map(|()| Said::Done)?),
-        Order::Look => {
-            let nothing = &mut Oracle { subject, due: Due::default() };
-            Ok(Said::Seen(mounting.look(nothing, Position(0))?))
+        Order::Look(closely) => {
+            let (found, is_checked) = mounting.look(&mut subject, 0, closely)?;
+            Ok(Said::Seen(found, is_checked))
         }
     }
 }

@@ -12,6 +12,6 @@ mod watchdog;
 
 pub use disk::{Disk, Means};
 pub use error::GroundError;
-pub use guests::Guests;
-pub(crate) use guests::{Away, run as run_inside};
+pub(crate) use guests::run as run_inside;
+pub use guests::{Away, Guests};
 pub use prober::Prober;

@@ -2,23 +2,23 @@
 
 use std::{
     path::PathBuf,
+    process::{Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
 use pickfs_candidate::{
     TargetError,
+    availability::find_program,
     carry_out::{NoCalls, carry_out_all},
+    fs::{FileSystem, Place},
 };
-use pickfs_record::Step;
+use pickfs_record::{CandidateSpec, Step};
 use pickfs_sys::block::{BlockDevice, ExclusiveProbe};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::error::GroundError;
-use crate::{
-    check::{Check, Found, Loss},
-    log::Position,
-};
+use crate::check::{Check, Found, Loss};
 
 const FREE_LIMIT: Duration = Duration::from_secs(20);
 const FREE_POLL: Duration = Duration::from_millis(1);
@@ -29,11 +29,34 @@ pub(crate) struct Mounting {
     pub(super) at: PathBuf,
     pub(super) mount: Vec<Step>,
     pub(super) unmount: Vec<Step>,
+    /// Commands of the candidate's row; empty where it has none.
+    replayer: String,
+    checker: String,
     #[serde(skip)]
-    pub(super) is_mounted: bool,
+    is_mounted: bool,
 }
 
 impl Mounting {
+    /// By steps as they are done there.
+    pub(super) fn of(
+        row: &FileSystem,
+        spec: &CandidateSpec,
+        place: &Place,
+        there: impl Fn(Step) -> Step,
+    ) -> Self {
+        let steps = |steps: Vec<Step>| steps.into_iter().map(&there).collect();
+        let on_device = |command: &str| command.replace("SOURCE", &place.device);
+        Self {
+            device: (&place.device).into(),
+            at: (&place.at).into(),
+            mount: steps(row.mount(spec, place)),
+            unmount: steps(row.unmount(spec, place)),
+            replayer: on_device(row.replayer),
+            checker: on_device(row.checker),
+            is_mounted: false,
+        }
+    }
+
     pub(super) fn mount(&mut self) -> Result<(), GroundError> {
         self.forget_pages()?;
         let deadline = Instant::now() + FREE_LIMIT;
@@ -63,24 +86,51 @@ impl Mounting {
         Ok(())
     }
 
-    /// What a check says of what the device holds now.
+    /// What a check says of what the device holds now; closely, and whether it is there: the checker of its file system,
+    /// too.
     pub(super) fn look(
         &mut self,
         check: &mut dyn Check,
-        crash: Position,
-    ) -> Result<Found, GroundError> {
-        match self.mount() {
+        due: u64,
+        closely: bool,
+    ) -> Result<(Found, bool), GroundError> {
+        // As a boot does; the mount tells whether it was enough.
+        self.run(&self.replayer)?;
+        let mut found = match self.mount() {
             Ok(()) => {
-                let found = check.look(&self.at, crash);
+                let found = check.look(&self.at, due);
                 self.unmount()?;
-                Ok(found)
+                found
             }
             Err(GroundError::Target(refused)) => {
                 let losses = vec![Loss::Unmountable(refused.to_string())];
-                Ok(Found { losses, ..Found::default() }.judged(check.due(crash)))
+                Found { losses, ..Found::default() }.judged(due)
             }
-            Err(other) => Err(other),
+            Err(other) => return Err(other),
+        };
+        let checked = if closely { self.run(&self.checker)? } else { None };
+        let is_checked = checked.is_some();
+        if let Some(output) = checked.filter(|output| !output.status.success()) {
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            // That of F2FS begins with what the disk is.
+            let tells = |line: &&str| !line.trim().is_empty() && !line.starts_with("Info:");
+            let lines: Vec<_> = said.lines().filter(tells).take(8).collect();
+            let words = format!("its checker ended with {}: {}", output.status, lines.join("; "));
+            found.losses.push(Loss::Damaged(words));
         }
+        Ok((found, is_checked))
+    }
+
+    /// On the device, which is not mounted; nothing where no such program is here.
+    fn run(&self, command: &str) -> Result<Option<Output>, GroundError> {
+        let mut words = command.split_whitespace();
+        let Some(program) = words.next().and_then(find_program) else { return Ok(None) };
+        self.forget_pages()?;
+        let mut command = Command::new(program);
+        let output = command.args(words).env("LC_ALL", "C").stdin(Stdio::null()).output();
+        self.forget_pages()?;
+        Ok(Some(output.map_err(GroundError::Start)?))
     }
 
     /// A file system may outlive its last mount for a moment: a process that was just forked has all that we have open,

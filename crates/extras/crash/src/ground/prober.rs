@@ -2,7 +2,7 @@
 
 use super::{disk::Disk, error::GroundError, guests::Away, recorder::Order};
 use crate::{
-    check::{Check, Found, Loss},
+    check::{Check, Found},
     log::Remains,
 };
 
@@ -19,7 +19,7 @@ pub struct Prober {
 
 impl Prober {
     /// Ends the recording: the disk is not mounted, and replays from now on.
-    pub(crate) fn of(
+    pub fn of(
         mut disk: Disk,
         mut away: Option<Away>,
         checker_each: u64,
@@ -35,33 +35,34 @@ impl Prober {
     pub fn look(
         &mut self,
         state: &Remains,
+        due: u64,
         check: &mut dyn Check,
         closely: bool,
     ) -> Result<Found, GroundError> {
         self.looks += 1;
         let is_sampled = self.checker_each > 0 && self.looks % self.checker_each == 0;
         self.disk.watch();
-        let found = self.seen(state, check);
-        let damage = if closely || is_sampled { checker(&self.disk)? } else { None };
+        let seen = self.seen(state, due, check, closely || is_sampled);
         self.disk.unwatch()?;
-        self.checked += u64::from(damage.is_some());
-        let mut found = found?;
-        found.losses.extend(damage.flatten().map(Loss::Damaged));
+        let (found, is_checked) = seen?;
+        self.checked += u64::from(is_checked);
         Ok(found)
     }
 
-    fn seen(&mut self, state: &Remains, check: &mut dyn Check) -> Result<Found, GroundError> {
+    fn seen(
+        &mut self,
+        state: &Remains,
+        due: u64,
+        check: &mut dyn Check,
+        closely: bool,
+    ) -> Result<(Found, bool), GroundError> {
         let Self { away, disk, .. } = self;
         // What is dirty in the page cache of the device is written out here, and would else go into this state.
         disk.mounting.forget_pages()?;
         disk.recorder.order(&Order::Serve(state.clone()))?;
-        // As a boot does; the mount tells whether it was enough.
-        disk.run(disk.row.replayer)?;
-        let Some(away) = away else { return disk.mounting.look(check, state.crash) };
-        let found = away.look()?.judged(check.due(state.crash));
-        // Its checker runs here.
-        disk.mounting.forget_pages()?;
-        Ok(found)
+        let Some(away) = away else { return disk.mounting.look(check, due, closely) };
+        let (found, is_checked) = away.look(closely)?;
+        Ok((found.judged(due), is_checked))
     }
 
     /// Since they were last taken.
@@ -78,17 +79,4 @@ impl Prober {
         drop(self.away);
         self.disk.end()
     }
-}
-
-/// What the file system's own checker says of the unmounted state, where it finds anything; it writes nothing. The outer
-/// `None` where it has none here.
-fn checker(disk: &Disk) -> Result<Option<Option<String>>, GroundError> {
-    let Some(output) = disk.run(disk.row.checker)? else { return Ok(None) };
-    if output.status.success() {
-        return Ok(Some(None));
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).take(8).collect();
-    Ok(Some(Some(format!("its checker ended with {}: {}", output.status, lines.join("; ")))))
 }

@@ -11,12 +11,14 @@ use std::{
 };
 
 use fuser::{Config, MountOption};
+use pickfs_guest::message::receive;
+pub(super) use pickfs_guest::message::send as say;
 use pickfs_record::trial::WORKER;
 use pickfs_sys::{
     mount,
     shared_memory::{Kind, Shared},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
     error::GroundError,
@@ -46,9 +48,8 @@ impl Kind for Positions {
 pub type Source = (Option<PathBuf>, u64);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) enum Order {
-    Record,
-    /// Ends the recording and takes the disk back to what it was before it. Nothing may be mounted.
+pub enum Order {
+    /// Ends the recording; from now on the disk is what is served. Nothing may be mounted.
     Replay,
     Serve(Remains),
     /// The recording, into a file that is not there yet.
@@ -80,9 +81,9 @@ fn serve(orders: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
     let positions = Shared::inherited()?;
     let positions = positions.ok_or_else(|| io::Error::other("no positions were handed over"))?;
     let store = match source {
-        (None, bytes) => Store::filled(bytes, FILL),
+        (None, bytes) => Store::of(Log::of(bytes, FILL, []), false),
         (Some(path), least) => match recording(&path, least) {
-            Ok(log) => Store::of_log(log),
+            Ok(log) => Store::of(log, true),
             Err(refused) => return say(&Answer::Err(refused), to),
         },
     };
@@ -111,10 +112,9 @@ fn serve(orders: &mut impl BufRead, to: &mut impl Write) -> io::Result<()> {
 fn obey(order: Order, served: &Served) -> Answer {
     let mut store = served.store();
     match order {
-        Order::Record => store.record(),
-        Order::Replay => store.replay(),
+        Order::Replay => store.is_replay = true,
         Order::Serve(state) => store.serve(&state)?,
-        Order::SaveLog(path) => save_log(store.log(), &path)?,
+        Order::SaveLog(path) => save_log(&store.log, &path)?,
         Order::End => {}
     }
     Ok(())
@@ -159,25 +159,12 @@ pub fn recording(path: &Path, least_bytes: u64) -> Result<Log, String> {
     let mut file = BufReader::with_capacity(1 << 20, file);
     let read = log_writes::read(&mut file, log_writes::LIMITS);
     let mut log = read.map_err(|error| unread(error.to_string()))?;
-    if log.base.written().next().is_none() && log.base.bytes() < least_bytes {
-        log.base = Pages::filled(least_bytes, log.base.fill());
-    }
+    log.bytes = log.bytes.max(least_bytes);
     Ok(log)
 }
 
-pub(super) fn heard<T: for<'a> Deserialize<'a>>(from: &mut impl BufRead) -> io::Result<Option<T>> {
-    let mut line = String::new();
-    match from.read_line(&mut line)? {
-        0 => Ok(None),
-        _ => Ok(Some(serde_json::from_str(&line)?)),
-    }
-}
-
-pub(super) fn say(words: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
-    let mut line = serde_json::to_vec(words)?;
-    line.push(b'\n');
-    to.write_all(&line)?;
-    to.flush()
+pub(super) fn heard<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+    receive(from).transpose().map_err(io::Error::other)
 }
 
 /// The recorder as seen by who gives it orders. Dropping ends it, whatever waits for its disk.
@@ -236,7 +223,7 @@ impl Recorder {
     }
 
     /// An [`Order`], or first of all its task.
-    pub(crate) fn order(&mut self, words: &impl Serialize) -> Result<(), GroundError> {
+    pub fn order(&mut self, words: &impl Serialize) -> Result<(), GroundError> {
         use GroundError::Gone;
         let gone = || Gone(io::ErrorKind::BrokenPipe.into());
         say(words, &mut self.orders).map_err(Gone)?;

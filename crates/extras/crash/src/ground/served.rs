@@ -44,7 +44,7 @@ pub(super) struct Served {
 struct Held {
     since: Instant,
     offset: u64,
-    data: Vec<u8>,
+    data: Arc<[u8]>,
     reply: ReplyWrite,
 }
 
@@ -61,13 +61,14 @@ impl Served {
     fn answer_held(&self, waiting: &Receiver<Held>) {
         for Held { since, offset, data, reply } in waiting {
             std::thread::sleep(HELD.saturating_sub(since.elapsed()));
-            self.write_now(offset, &data, reply);
+            self.write_now(offset, data, reply);
         }
     }
 
-    fn write_now(&self, offset: u64, data: &[u8], reply: ReplyWrite) {
+    fn write_now(&self, offset: u64, data: Arc<[u8]>, reply: ReplyWrite) {
+        let length = data.len() as u32;
         match self.told(|store| store.write(offset, data)) {
-            Ok(()) => reply.written(data.len() as u32),
+            Ok(()) => reply.written(length),
             Err(error) => reply.error(error),
         }
     }
@@ -80,13 +81,13 @@ impl Served {
     fn told(&self, tell: impl FnOnce(&mut Store) -> Result<(), Errno>) -> Result<(), Errno> {
         let mut store = self.store();
         let answer = tell(&mut store);
-        self.positions.word(0).store(store.position().0 as u64, SeqCst);
+        self.positions.word(0).store(store.log.end().0 as u64, SeqCst);
         answer
     }
 
     fn attributes(&self, node: INodeNo) -> FileAttr {
         let (kind, size) = match node {
-            FILE => (FileType::RegularFile, self.store().bytes()),
+            FILE => (FileType::RegularFile, self.store().log.bytes),
             _ => (FileType::Directory, 0),
         };
         let then = UNIX_EPOCH;
@@ -168,10 +169,10 @@ impl Filesystem for Served {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        if !self.store().is_recording() {
-            return self.write_now(offset, data, reply);
+        if self.store().is_replay {
+            return self.write_now(offset, data.into(), reply);
         }
-        let held = Held { since: Instant::now(), offset, data: data.to_vec(), reply };
+        let held = Held { since: Instant::now(), offset, data: data.into(), reply };
         // Who answers is there as long as this is.
         let _ = self.held.send(held);
     }

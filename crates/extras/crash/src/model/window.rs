@@ -116,7 +116,6 @@ fn cut(entry: usize, of: Range<u64>, unit: u64) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::Pages;
 
     fn write(sector: u64, sectors: usize, fua: bool) -> What {
         What::Write { sector, data: vec![1; sectors * 512].into(), fua }
@@ -135,7 +134,7 @@ mod tests {
             write(16, 1, true),
             What::Discard { sector: 0, sectors: 4 },
         ];
-        Log::of(Pages::filled(1 << 20, 0), told)
+        Log::of(1 << 20, 0, told)
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! A check of somebody else: exit 0 is fine, and else its first line says why.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::due::Due;
 use crate::check::{Check, Found, Loss};
-use crate::log::Position;
 use crate::program::{self, Program};
 
 /// Of what a check says.
@@ -17,7 +15,6 @@ const LINE_CHARS: usize = 200;
 pub struct Command {
     /// Program and arguments; never empty.
     pub words: Vec<String>,
-    pub due: Due,
     /// What the program said when it acknowledged, a line each; there may be fewer.
     pub lines: Vec<String>,
     /// One that takes longer is ended, with what it started.
@@ -25,16 +22,11 @@ pub struct Command {
 }
 
 impl Check for Command {
-    fn look(&mut self, mounted: &Path, crash: Position) -> Found {
-        let due = self.due.at(crash);
+    fn look(&mut self, mounted: &Path, due: u64) -> Found {
         // What is there only the check knows: all that is due, or it says no.
         // Where nothing is due its files may not be there yet.
         let refusal = self.refusal(mounted, due).filter(|_| due > 0).map(Loss::Refused);
         Found { due, survived: due, losses: refusal.into_iter().collect(), ..Found::default() }
-    }
-
-    fn due(&self, crash: Position) -> u64 {
-        self.due.at(crash)
     }
 }
 
@@ -43,18 +35,16 @@ impl Command {
     fn refusal(&self, folder: &Path, due: u64) -> Option<String> {
         let lines = self.lines.iter().take(due as usize);
         let input: String = lines.map(|line| format!("{line}\n")).collect();
-        let program = Program { words: &self.words, folder, input: &input, acknowledged: due };
+        let (words, patience) = (&self.words, self.patience);
+        let program = Program { words, folder, input: &input, acknowledged: due, patience };
         let mut first = None;
         let told = &mut |line: String| {
             let line: String = line.trim().chars().take(LINE_CHARS).collect();
             first = first.take().or(Some(line).filter(|line| !line.is_empty()));
         };
-        let deadline = Instant::now() + self.patience;
-        let is_late = || Instant::now() > deadline;
-        match program::run(&program, true, told, &is_late) {
+        match program::run(&program, true, told, &|| false) {
             Ok(status) if status.success() => None,
             Ok(status) => Some(first.unwrap_or_else(|| status.to_string())),
-            Err(_) if is_late() => Some(format!("no end after {} s", self.patience.as_secs())),
             Err(words) => Some(words),
         }
     }
@@ -67,7 +57,6 @@ mod tests {
     fn check(script: &str, patience_ms: u64) -> Command {
         Command {
             words: ["sh", "-c", script].map(String::from).to_vec(),
-            due: Due(vec![Position(2), Position(5)]),
             lines: vec!["first".into(), "second".into()],
             patience: Duration::from_millis(patience_ms),
         }
@@ -77,25 +66,25 @@ mod tests {
     fn a_check_sees_what_was_acknowledged_and_its_first_line_is_the_reason() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("there"), b"").unwrap();
-        let look = |script: &str, at| check(script, 60_000).look(dir.path(), Position(at));
+        let look = |script: &str, due| check(script, 60_000).look(dir.path(), due);
         let script = "test -e there && test \"$(cat)\" = first && test $PICKFS_ACKNOWLEDGED = 1";
-        assert_eq!(look(script, 4), Found { due: 1, survived: 1, ..Found::default() });
-        let refused = look("echo; echo order 7 is gone >&2; echo more; exit 3", 9);
+        assert_eq!(look(script, 1), Found { due: 1, survived: 1, ..Found::default() });
+        let refused = look("echo; echo order 7 is gone >&2; echo more; exit 3", 2);
         assert_eq!(refused.losses, [Loss::Refused("order 7 is gone".into())]);
         assert_eq!(refused.due, 2);
-        let silent = look("exit 3", 9);
+        let silent = look("exit 3", 2);
         assert_eq!(silent.losses, [Loss::Refused("exit status: 3".into())]);
-        assert_eq!(look("exit 3", 1), Found::default(), "nothing was due");
+        assert_eq!(look("exit 3", 0), Found::default(), "nothing was due");
     }
 
     #[test]
     fn a_check_that_hangs_or_is_not_there_is_no_good_sight() {
         let dir = tempfile::tempdir().unwrap();
         for script in ["tail -f /dev/null", "exec >/dev/null 2>&1; tail -f /dev/null"] {
-            let found = check(script, 50).look(dir.path(), Position(2));
+            let found = check(script, 50).look(dir.path(), 1);
             assert_eq!(found.losses, [Loss::Refused("no end after 0 s".into())], "{script}");
         }
         let mut missing = Command { words: vec!["/nowhere/at/all".into()], ..check("", 50) };
-        assert!(missing.look(dir.path(), Position(2)).is_fault());
+        assert!(missing.look(dir.path(), 1).is_fault());
     }
 }

@@ -5,7 +5,6 @@
 //! no record has a run of it.
 
 mod command;
-mod due;
 mod fix;
 mod journal;
 mod pair;
@@ -14,7 +13,7 @@ mod record;
 mod save;
 mod subject;
 
+pub use crate::check::Due;
 pub use command::Command;
-pub use due::Due;
 pub use record::{FOREIGN_BYTE, RECORD_BYTES};
-pub use subject::{Oracle, Subject, SubjectError, Writes};
+pub use subject::{Subject, SubjectError, Writes};

@@ -8,10 +8,8 @@ use pickfs_pair::Primary;
 use pickfs_queue as queue;
 use pickfs_record::Durability;
 
-use super::due::Due;
 use super::{fix, journal, pair, queue as queues, save};
 use crate::check::{Check, Found, Loss};
-use crate::log::Position;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
@@ -134,20 +132,9 @@ impl Subject {
     }
 }
 
-/// A subject with what it has acknowledged.
-#[derive(Debug, Clone)]
-pub struct Oracle {
-    pub subject: Subject,
-    pub due: Due,
-}
-
-impl Check for Oracle {
-    fn look(&mut self, mounted: &Path, crash: Position) -> Found {
-        self.subject.look(mounted).judged(self.due.at(crash))
-    }
-
-    fn due(&self, crash: Position) -> u64 {
-        self.due.at(crash)
+impl Check for Subject {
+    fn look(&mut self, mounted: &Path, due: u64) -> Found {
+        Self::look(*self, mounted).judged(due)
     }
 }
 

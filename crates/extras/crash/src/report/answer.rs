@@ -3,6 +3,7 @@
 use pickfs_record::{Durability, quantity::grouped};
 use pickfs_report::document::Role;
 
+use super::LeftOut;
 use super::cell::Cell;
 use super::measured::rows;
 use crate::explore::Tally;
@@ -14,14 +15,14 @@ fn share(cell: &Cell) -> f64 {
 }
 
 /// With the word of how it ended.
-pub(super) fn answer(
-    cells: &[Cell],
-    (left_out, all): (usize, usize),
-) -> (Role, &'static str, String) {
+pub(super) fn answer(cells: &[Cell], left_out: LeftOut) -> (Role, &'static str, String) {
     let (role, word, mut sentence) = explored(cells);
-    if left_out > 0 {
-        let words = "recordings were not explored to their end";
-        sentence.push_str(&format!("; {left_out} of {all} {words}"));
+    let LeftOut { all, skipped, failed, interrupted } = left_out;
+    let told = [(failed, "failed"), (skipped, "skipped"), (interrupted, "interrupted")];
+    let told = told.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = told.map(|(count, how)| format!("{count} {how}")).collect();
+    if !told.is_empty() {
+        sentence.push_str(&format!("; of {all} recordings {}", told.join(", ")));
     }
     (role, word, sentence)
 }

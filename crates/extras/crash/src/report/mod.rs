@@ -10,6 +10,7 @@ pub use measured::{measured, seen};
 
 use std::collections::BTreeSet;
 
+use pickfs_candidate::fs::find;
 use pickfs_record::quantity::{bytes_text, duration_text, grouped, significant};
 use pickfs_report::document::{
     Cell as Square, Column, Document, Fold, Kind, Node, Role, RowKind, Table,
@@ -25,8 +26,17 @@ use crate::model::{Crash, Device};
 /// Of a name in a table, where it can be broken.
 const NAME_WIDTH: usize = 16;
 
-/// `left_out`: so many recordings were not explored, or not to their end, of so many.
-pub fn document(cells: &[Cell], left_out: (usize, usize)) -> Document {
+/// Recordings that were not explored to their end, of so many.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LeftOut {
+    pub all: usize,
+    /// What the machine lacks for.
+    pub skipped: usize,
+    pub failed: usize,
+    pub interrupted: usize,
+}
+
+pub fn document(cells: &[Cell], left_out: LeftOut) -> Document {
     let (role, word, sentence) = answer(cells, left_out);
     let mut nodes = vec![Node::End(role, word.into(), format!("{sentence}."))];
     nodes.push(Node::Table(matrix(cells)));
@@ -37,7 +47,7 @@ pub fn document(cells: &[Cell], left_out: (usize, usize)) -> Document {
 }
 
 /// With the same answer as the document.
-pub fn json(cells: &[Cell], left_out: (usize, usize)) -> Value {
+pub fn json(cells: &[Cell], left_out: LeftOut) -> Value {
     let (_, word, sentence) = answer(cells, left_out);
     let measured: Vec<_> = rows(cells).iter().filter_map(|row| seen_of(row)).collect();
     json!({ "end": word, "answer": sentence, "measured": measured, "cells": cells })
@@ -181,6 +191,7 @@ fn notes(cells: &[Cell]) -> Vec<String> {
          the checker of a file system, second ones among them. Every subset was tried of {whole} of {met} epochs of which \
          something may go. Each exploration began and ended with a state that must fail."
     )];
+    notes.extend(unchecked(cells));
     if let Some(cell) = cells.first() {
         let (seed, asked, image) = (cell.seed, cell.asked, bytes_text(cell.image_bytes));
         let slowest = cells.iter().map(|cell| cell.per_s).fold(f64::INFINITY, f64::min);
@@ -197,6 +208,21 @@ fn notes(cells: &[Cell]) -> Vec<String> {
         notes.push(format!("Power losses: {}.", disks.join("; ")));
     }
     notes
+}
+
+/// Of which file systems no look went to a checker.
+fn unchecked(cells: &[Cell]) -> Option<String> {
+    let names: BTreeSet<_> = cells.iter().map(|cell| cell.candidate.fs.as_str()).collect();
+    let told = |name: &str| {
+        let command = find(name).map_or("", |row| row.checker);
+        match command.split_whitespace().next() {
+            _ if cells.iter().any(|it| it.candidate.fs == name && it.checked > 0) => None,
+            None => Some(format!("{name} has no checker")),
+            Some(program) => Some(format!("{program} of {name} was not asked, or is not there")),
+        }
+    };
+    let told: Vec<_> = names.into_iter().filter_map(told).collect();
+    (!told.is_empty()).then(|| told.join("; ") + ".")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use pickfs_report::document::{markdown, terminal};
 use super::*;
 use crate::check::Found;
 use crate::explore::{Explored, Exposure, Failure, Tally};
-use crate::image::Pages;
 use crate::log::{Log, Position, What};
 
 const ANY: &str = "power-loss:any-order/4096/honest";
@@ -61,7 +60,7 @@ fn the_first_line_says_who_lost_on_which_disk_and_where_not() {
     cells[3].smallest.push(state(1));
     cells[3].again = Some("pickfs crash --of a --state".into());
     cells.extend(row("ext4", [0; 4]));
-    let document = document(&cells, (0, 2));
+    let document = document(&cells, LeftOut::default());
     let text = markdown::markdown(&document);
     let first = text.lines().next().unwrap();
     assert_eq!(
@@ -92,7 +91,7 @@ fn no_column_of_an_answer_is_cut_at_80_columns() {
         cells.extend(crashes.map(|crash| cell(label, writer, crash, 2000, 1400)));
     }
     let screen = |cells: &[Cell]| {
-        let text = terminal::terminal(&document(cells, (0, 0)), 80, false);
+        let text = terminal::terminal(&document(cells, LeftOut::default()), 80, false);
         let tables = text.split_once("survives").unwrap().1;
         assert_eq!(tables.matches("of 2,000").count(), 72, "{text}");
         text
@@ -110,31 +109,41 @@ fn where_nothing_was_lost_it_says_in_how_many_states() {
     let mut cells = row("xfs", [0; 4]);
     cells.push(cell("xfs", "journal/pwrite/none/fallocate", ANY, 50, 40));
     cells.push(cell("xfs", JOURNAL, "power-loss:any-order/4096/lying", 50, 40));
-    let text = markdown::markdown(&document(&cells[..4], (2, 4)));
+    let left_out = LeftOut { all: 4, skipped: 1, failed: 2, interrupted: 0 };
+    let text = markdown::markdown(&document(&cells[..4], left_out));
     let first = text.lines().next().unwrap();
     assert_eq!(
         first,
         "**KEPT** no acknowledged record was lost in 510 states, 273 of them of a disk whose cache may reorder \
-         (power-loss:any-order/4096/honest); 2 of 4 recordings were not explored to their end."
+         (power-loss:any-order/4096/honest); of 4 recordings 2 failed, 1 skipped."
     );
     cells[4].exposure = Some(Exposure { median_ns: 31_000_000_000, worst_ns: 61_000_000_000 });
-    let text = markdown::markdown(&document(&cells, (0, 2)));
+    let text = markdown::markdown(&document(&cells, LeftOut::default()));
     assert!(text.contains("the last 31.0 s,") && text.contains("at worst 61.0 s"), "{text}");
     let seen = "**SEEN** xfs with journal/pwrite/fdatasync/fallocate lost acknowledged records in 40 of 50 states of \
                 a disk whose cache may reorder and whose flush does nothing; elsewhere no acknowledged record was lost";
     assert!(text.starts_with(seen), "{text}");
     assert!(text.contains("40 of 50"), "{text}");
-    let none = document(&cells[4..5], (0, 1));
+    let none = document(&cells[4..5], LeftOut::default());
     assert!(markdown::markdown(&none).starts_with("**NO PROMISE**"));
     cells[3].promised = Durability::KernelCrash;
     cells[3].explored.tally = Tally { lost: 195, failed: 195, ..Tally::default() };
-    let declared = markdown::markdown(&document(&cells[..4], (0, 1)));
+    let declared = markdown::markdown(&document(&cells[..4], LeftOut::default()));
     let words = "; as is declared of it, xfs with journal/pwrite/fdatasync/fallocate lost acknowledged records in \
                  195 of 273 states of a disk whose cache may reorder.";
     assert!(declared.starts_with("**KEPT**") && declared.contains(words), "{declared}");
     cells[5].explored.tally = Tally::default();
-    let blind = markdown::markdown(&document(&cells, (0, 2)));
+    let blind = markdown::markdown(&document(&cells, LeftOut::default()));
     assert!(blind.starts_with("**BLIND** xfs with "), "{blind}");
+}
+
+#[test]
+fn a_file_system_of_which_nothing_was_checked_is_named() {
+    let mut cells = [row("nilfs2", [0; 4]), row("f2fs", [0; 4]), row("ext4", [0; 4])].concat();
+    cells[..8].iter_mut().for_each(|cell| cell.checked = 0);
+    let text = markdown::markdown(&document(&cells, LeftOut::default()));
+    let words = "fsck.f2fs of f2fs was not asked, or is not there; nilfs2 has no checker.";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]
@@ -184,7 +193,7 @@ fn later_runs_are_told_what_journals_lost_and_what_they_kept_on_a_hard_disk() {
 fn what_a_record_costs_is_read_off_the_log() {
     let write = What::Write { sector: 0, data: vec![1; 8192].into(), fua: false };
     let told = [write.clone(), What::Flush, write.clone(), What::Mark("a".into()), What::Flush];
-    let log = Log::of(Pages::filled(1 << 20, 0), told);
+    let log = Log::of(1 << 20, 0, told);
     let cost = Cost::of(&log, Position(1), log.end(), 2);
     assert_eq!(cost, Cost { records: 2, flushes: 2, writes: 1, bytes: 8192 });
     assert_eq!(cost.each(), [1.0, 0.5, 4096.0]);

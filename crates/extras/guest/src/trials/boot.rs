@@ -28,6 +28,8 @@ pub struct Machinery<'a> {
     pub tools: &'a Tools,
     pub disk: &'a Path,
     pub worker: &'a Path,
+    /// By name, of this machine or of a package that made one of its file systems; what is nowhere stays out.
+    pub programs: &'a [&'a str],
     pub processors: usize,
     /// Where it is not the usual.
     pub memory_bytes: Option<u64>,
@@ -39,8 +41,15 @@ pub fn boot(
     rows: &[&FileSystem],
     stop: &dyn Fn() -> bool,
 ) -> Result<Guest, GuestError> {
-    let &Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes } = machinery;
-    let (programs, foreign) = programs_of(rows, tools);
+    let &Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes, .. } =
+        machinery;
+    let (mut programs, mut foreign) = programs_of(rows, tools);
+    for name in machinery.programs {
+        match find_program(name) {
+            Some(program) => programs.push(program),
+            None => foreign.extend(tools.beside(name).map(|tool| (tool.tree, tool.path))),
+        }
+    }
     let files = FirstFiles {
         worker: worker.to_owned(),
         programs,

@@ -131,10 +131,9 @@ impl Tools {
         self.0.get(name)?.as_ref().ok()
     }
 
-    /// What runs a program that came with one of these.
-    pub fn beside(&self, program: &str) -> Option<Vec<OsString>> {
-        let tools = self.0.values().flatten();
-        tools.filter_map(|tool| tool.beside(program)).map(|tool| tool.words()).next()
+    /// A program that came with one of these.
+    pub fn beside(&self, program: &str) -> Option<Tool> {
+        self.0.values().flatten().find_map(|tool| tool.beside(program))
     }
 
     pub(crate) fn words(&self) -> impl Iterator<Item = (String, Vec<OsString>)> + '_ {

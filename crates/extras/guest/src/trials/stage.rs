@@ -71,11 +71,12 @@ impl Guests {
         tell(phase(order, &format!("boot {}", engine.name())));
         let stop = || interrupt.is_raised();
         let row = fs::find(&candidate.fs).ok_or_else(no_engine)?;
-        let (tools, processors) = (kernels.tools(), engine::processors());
+        let (tools, programs, processors) = (kernels.tools(), &[], engine::processors());
         let memory = order.cell.knobs.get(MEMORY).and_then(|mib| mib.parse::<u64>().ok());
         let memory_bytes = memory.map(|mib| mib << 20);
         let disk = image.path();
-        let machinery = Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes };
+        let machinery =
+            Machinery { engine, kernel, tools, disk, worker, programs, processors, memory_bytes };
         let mut guest = boot(&machinery, &[row], &stop).map_err(failed)?;
         guest.calibrate(&stop).map_err(failed)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(failed)?;

@@ -92,8 +92,9 @@ impl<'a> Tour<'a> {
         let inside = made.map_err(|error| error.to_string())?;
         let (own, running) = ([row], self.guest.take());
         let rows = if is_alone { &own[..] } else { &self.shared };
-        let (tools, disk, memory_bytes) = (&self.tools, self.image.path(), None);
-        let machinery = Machinery { engine, kernel, tools, disk, worker, processors, memory_bytes };
+        let (tools, programs, disk, memory_bytes) = (&self.tools, &[], self.image.path(), None);
+        let machinery =
+            Machinery { engine, kernel, tools, disk, worker, programs, processors, memory_bytes };
         let booted = || boot(&machinery, rows, &stop);
         let mut guest = running.map_or_else(booted, Ok).map_err(text)?;
         guest.mount(order_of(row, &inside, kernel), &stop).map_err(text)?;
