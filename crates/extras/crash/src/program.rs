@@ -32,8 +32,10 @@ pub(crate) struct Program<'a> {
     /// On its standard input.
     pub(crate) input: &'a str,
     pub(crate) acknowledged: u64,
-    /// Of a check until its end, of a writer until its next line and from the last one to its end.
-    pub(crate) patience: Duration,
+    /// Until its next line, or from the last one to its end.
+    pub(crate) silence: Duration,
+    /// Until its end.
+    pub(crate) longest: Duration,
 }
 
 /// `told` gets each line that it says, of standard error too where it is a check; `is_stopped` is asked while there is
@@ -61,20 +63,24 @@ pub(crate) fn run(
     // It holds the pipe's other end, which would never end.
     drop(command);
     let mut child = spawned.map_err(refused)?;
-    let late = || Instant::now() + program.patience;
-    let (deadline, limit_s) = (Cell::new(late()), program.patience.as_secs());
-    let goes_on = || match Instant::now() < deadline.get() {
+    let (began, said) = (Instant::now(), Cell::new(Instant::now()));
+    let (silent_s, whole_s) = (program.silence.as_secs(), program.longest.as_secs());
+    let goes_on = || match (
+        said.get().elapsed() < program.silence,
+        began.elapsed() < program.longest,
+    ) {
         _ if is_stopped() => Err("interrupted".to_owned()),
-        true => Ok(()),
-        false if is_check => Err(format!("no end after {limit_s} s")),
-        false => Err(format!(
-            "`{name}` said nothing for {limit_s} s and did not end; let it say a line or end, or allow more by --silence"
+        (true, true) => Ok(()),
+        (_, false) if is_check => Err(format!("no end after {whole_s} s")),
+        (_, false) => Err(format!(
+            "`{name}` did not end within {whole_s} s; let it end, or allow more by --longest"
+        )),
+        (false, _) => Err(format!(
+            "`{name}` said nothing for {silent_s} s and did not end; let it say a line or end, or allow more by --silence"
         )),
     };
     let told = &mut |line: String| {
-        if !is_check {
-            deadline.set(late());
-        }
+        said.set(Instant::now());
         told(line);
     };
     let mut heard = hear(&mut File::from(out), told, &goes_on, &mut child);
@@ -149,10 +155,15 @@ fn hear(
 mod tests {
     use super::*;
 
-    fn ran(script: &str, patience_ms: u64, is_stopped: bool) -> (Vec<String>, Result<i32, String>) {
+    fn ran(
+        script: &str,
+        limits_ms: [u64; 2],
+        is_stopped: bool,
+    ) -> (Vec<String>, Result<i32, String>) {
         let (dir, words) = (tempfile::tempdir().unwrap(), ["sh", "-c", script].map(String::from));
-        let (folder, patience) = (dir.path(), Duration::from_millis(patience_ms));
-        let program = Program { words: &words, folder, input: "in", acknowledged: 7, patience };
+        let ([silence, longest], acknowledged) = (limits_ms.map(Duration::from_millis), 7);
+        let (words, folder, input) = (&words[..], dir.path(), "in");
+        let program = Program { words, folder, input, acknowledged, silence, longest };
         let mut lines = Vec::new();
         let status = run(&program, false, &mut |line| lines.push(line), &|| is_stopped);
         (lines, status.map(|status| status.code().unwrap()))
@@ -161,9 +172,9 @@ mod tests {
     #[test]
     fn each_line_is_a_promise_and_what_is_left_behind_is_ended() {
         let script = "tail -f /dev/null >&- 2>&- & echo three";
-        let (lines, status) = ran(script, 60_000, false);
+        let (lines, status) = ran(script, [60_000; 2], false);
         assert_eq!((lines.join(" "), status), ("three".to_owned(), Ok(0)));
-        assert_eq!(ran("tail -f /dev/null", 60_000, true).1, Err("interrupted".into()));
+        assert_eq!(ran("tail -f /dev/null", [60_000; 2], true).1, Err("interrupted".into()));
     }
 
     #[test]
@@ -171,10 +182,12 @@ mod tests {
         for (script, said) in
             [("tail -f /dev/null", 0), ("echo 1; exec tail -f /dev/null >/dev/null", 1)]
         {
-            let (lines, status) = ran(script, 300, false);
+            let (lines, status) = ran(script, [300, 60_000], false);
             let error = status.unwrap_err();
             assert!(error.starts_with("`sh` said nothing for 0 s and did not end"), "{error}");
             assert_eq!(lines.len(), said, "{script}");
         }
+        let (_, status) = ran("while echo 1; do sleep 0.05; done", [60_000, 300], false);
+        assert!(status.unwrap_err().starts_with("`sh` did not end within 0 s"));
     }
 }

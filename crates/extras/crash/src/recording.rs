@@ -92,13 +92,14 @@ pub(crate) fn record(
             }
         }
         Writer::Log(_) => {}
-        Writer::Program { words, before, silence } => {
+        Writer::Program { words, before, silence, longest } => {
             let (at, is_stopped) = (disk.at().to_owned(), || listener.is_stopped());
-            // It may take as long as its user likes, as long as it is not silent.
+            // It may take as long as its user likes.
             disk.unwatch()?;
             let run = |words: &[String], told: &mut dyn FnMut(String)| {
-                let (folder, patience) = (at.as_path(), *silence);
-                let program = Program { words, folder, input: "", acknowledged: 0, patience };
+                let (folder, input, acknowledged) = (at.as_path(), "", 0);
+                let (silence, longest) = (*silence, *longest);
+                let program = Program { words, folder, input, acknowledged, silence, longest };
                 let ended = program::run(&program, false, told, &is_stopped);
                 match ended.map_err(SessionError::Refused)? {
                     status if status.success() => Ok(()),

@@ -40,9 +40,11 @@ pub enum Writer {
         words: Vec<String>,
         /// Run before the first line counts; may be empty.
         before: Vec<String>,
-        /// Of either without a line, before it is ended.
+        /// Without a line, and in all, before either is ended.
         #[serde(default)]
         silence: Duration,
+        #[serde(default)]
+        longest: Duration,
     },
     /// A log of dm-log-writes that others made: each mark is a promise, but for the first, before which
     /// the file system was made and mounted.

@@ -16,6 +16,7 @@ use pickfs_crash::{
 
 /// As xfs asks for.
 const IMAGE_BYTES: u64 = 300 << 20;
+const MINUTE: Duration = Duration::from_secs(60);
 
 const TESTS: &[ring::Test] = &[
     ("what_was_synced_is_in_each_state", what_was_synced),
@@ -110,8 +111,8 @@ fn shell(text: &str) -> Vec<String> {
 }
 
 fn of_program(words: &str, check: &str) -> Request {
-    let (before, silence) = (shell("touch before"), Duration::from_secs(60));
-    let writer = Writer::Program { words: shell(words), before, silence };
+    let (before, silence, longest) = (shell("touch before"), MINUTE, MINUTE);
+    let writer = Writer::Program { words: shell(words), before, silence, longest };
     Request { writer, check: shell(check), ..request("ext4", "", HONEST, 30) }
 }
 

@@ -20,7 +20,8 @@ Each line that a command prints is a promise: what it tells of must outlive a cr
 it. It counts from when it was read, so a program that syncs a moment after its line is not
 found out. --check runs in the root of the mounted state, with the promises that are due on
 its standard input and their number in PICKFS_ACKNOWLEDGED; it ends with 0 where they are
-kept, and may say no where none is due. A command that says nothing for --silence is ended.
+kept, and may say no where none is due. A command that is silent for --silence, or goes on
+for --longest, is ended.
 --of and --log mount what somebody recorded, which can crash the kernel that does it: with
 --engine qemu that is a guest's, and the checker runs there, too.
 
@@ -76,6 +77,9 @@ pub struct CrashArgs {
     /// made on a busy machine
     #[arg(long, value_name = "DURATION", default_value = "5m", requires = "command")]
     pub silence: String,
+    /// Each of the two is ended when it takes longer, whatever it says
+    #[arg(long, value_name = "DURATION", default_value = "1h", requires = "command")]
+    pub longest: String,
     /// Instead of a command: a log in the format of dm-log-writes; each mark in it is a promise but for the first,
     /// before which the file system was made; --fs says which, --size how large the disk was
     #[arg(long, value_name = "FILE", requires = "check", conflicts_with_all = ["command", "writer"])]

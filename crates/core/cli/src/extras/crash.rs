@@ -322,8 +322,9 @@ fn writers(args: &CrashArgs) -> anyhow::Result<Vec<Writer>> {
     if !args.command.is_empty() {
         let (words, before) = (args.command.clone(), shell(&args.setup));
         let silence = parse_duration_ns(&args.silence).context("--silence")?;
-        let silence = Duration::from_nanos(silence);
-        return Ok(vec![Writer::Program { words, before, silence }]);
+        let longest = parse_duration_ns(&args.longest).context("--longest")?;
+        let [silence, longest] = [silence, longest].map(Duration::from_nanos);
+        return Ok(vec![Writer::Program { words, before, silence, longest }]);
     }
     if let Some(file) = &args.log {
         let file = file.canonicalize().with_context(|| format!("--log {}", file.display()))?;

@@ -35,8 +35,8 @@ impl Command {
     fn refusal(&self, folder: &Path, due: u64) -> Option<String> {
         let lines = self.lines.iter().take(due as usize);
         let input: String = lines.map(|line| format!("{line}\n")).collect();
-        let (words, patience) = (&self.words, self.patience);
-        let program = Program { words, folder, input: &input, acknowledged: due, patience };
+        let (words, silence, longest) = (&self.words, self.patience, self.patience);
+        let program = Program { words, folder, input: &input, acknowledged: due, silence, longest };
         let mut first = None;
         let told = &mut |line: String| {
             let line: String = line.trim().chars().take(LINE_CHARS).collect();
