@@ -166,7 +166,10 @@ impl<R: Read> Reader<'_, R> {
                 self.log = Log::of(bytes, fill, []);
                 Ok(())
             }
-            _ => Err(format!("`{words}` is not what this version of pickfs begins a log with")),
+            _ => Err(format!(
+                "`{words}` is no beginning of a log that this version of pickfs reads: record it again, or look at it \
+                 with the version that recorded it"
+            )),
         }
     }
 
@@ -320,10 +323,10 @@ mod tests {
         };
         let few = Limits { image_bytes: 8192, ..FEW };
         let large = read(&mut &good[..], few).unwrap_err().to_string();
-        assert!(large.contains("`pickfs: disk 1046528 165` is not what"), "{large}");
+        assert!(large.contains("`pickfs: disk 1046528 165` is no beginning"), "{large}");
         let old = written(&log(vec![What::Mark("pickfs: from here on it was recorded".into())]));
         let old = read(&mut &old[..], FEW).unwrap_err().to_string();
-        assert!(old.contains("`pickfs: from here on it was recorded` is not what this"), "{old}");
+        assert!(old.contains("`pickfs: from here on it was recorded` is no beginning"), "{old}");
         assert!(error(0, b"x").contains("it begins with 0x"));
         assert!(error(8, &[2]).contains("it has version 2"));
         assert!(error(16, &[255; 4]).contains("at most 1000 are read"));

@@ -24,6 +24,9 @@ const EXPOSED_EACH: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     pub request: Request,
+    /// The file system is made and mounted nowhere: a guest may mount it without a replay when it boots.
+    #[serde(default)]
+    pub clean: Position,
     /// Everything before it was on the disk when the first record was written.
     pub start: Position,
     /// Behind the sync that follows the last record.
@@ -56,6 +59,7 @@ pub(crate) fn record(
     request: &Request,
     listener: &dyn Listener,
 ) -> Result<Recording, SessionError> {
+    let clean = disk.position();
     disk.watch();
     if away.is_none() {
         disk.mount()?;
@@ -101,7 +105,11 @@ pub(crate) fn record(
                 let (silence, longest) = (*silence, *longest);
                 let program = Program { words, folder, input, acknowledged, silence, longest };
                 let ended = program::run(&program, false, told, &is_stopped);
-                match ended.map_err(SessionError::Refused)? {
+                let refused = |words| match is_stopped() {
+                    true => SessionError::Interrupted,
+                    false => SessionError::Refused(words),
+                };
+                match ended.map_err(refused)? {
                     status if status.success() => Ok(()),
                     status => {
                         let words = format!("`{}` ended with {status}", words[0]);
@@ -123,7 +131,7 @@ pub(crate) fn record(
     }
     disk.unwatch()?;
     let (request, end) = (request.clone(), disk.position());
-    Ok(Recording { request, start, end, due, lines, times_ns })
+    Ok(Recording { request, clean, start, end, due, lines, times_ns })
 }
 
 /// On what is mounted there: tells of record 0 that everything is ready, and of each other one that it is acknowledged. A
@@ -167,7 +175,7 @@ pub(crate) fn foreign(log: &Log, request: &Request) -> Result<Recording, Session
     };
     let (due, lines) = marks.unzip();
     let (request, due, times_ns) = (request.clone(), Due(due), Vec::new());
-    Ok(Recording { request, start, end: log.end(), due, lines, times_ns })
+    Ok(Recording { request, clean: start, start, end: log.end(), due, lines, times_ns })
 }
 
 pub(crate) fn file(path: &Path, error: impl std::fmt::Display) -> SessionError {

@@ -267,14 +267,15 @@ impl<'l> Bench<'l> {
         log: Log,
         listener: &'l dyn Listener,
     ) -> Result<Self, SessionError> {
-        let (start, end, has) = (recording.start, recording.end, log.end());
-        if start > end || end > has {
+        let (clean, start, end, has) =
+            (recording.clean, recording.start, recording.end, log.end());
+        if clean > start || start > end || end > has {
             let [start, end, has] = [start, end, has].map(|at| at.0);
             let words = format!("records from {start} to {end} are not in a log of {has} entries");
             return Err(SessionError::Refused(words));
         }
         // A guest mounts it when it boots.
-        let begin = Remains { safe: start, crash: start, kept: Vec::new() };
+        let begin = Remains { safe: clean, crash: clean, kept: Vec::new() };
         disk.recorder().order(&Order::Serve(begin))?;
         let away = away(means, &disk, &recording.request.writer, listener)?;
         let prober = Prober::of(disk, away, recording.request.checker_each)?;

@@ -81,7 +81,8 @@ pub fn crash(args: &CrashArgs) -> anyhow::Result<Exit> {
     if is_foreign && args.engine.is_none() && !args.risk_this_kernel {
         bail!(
             "this kernel would mount a disk that somebody recorded, and one that was damaged on purpose can crash it or \
-             take it over: look at a recording with --engine qemu, or say --risk-this-kernel if you know whose it is"
+             take it over: look at a recording of our own writers with --engine qemu, at a log or a command's recording in a guest of \
+             yours, or say --risk-this-kernel if you know whose it is"
         );
     }
     let requests = if args.of.is_some() { Vec::new() } else { requests(args)? };

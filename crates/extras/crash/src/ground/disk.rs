@@ -133,7 +133,7 @@ impl Disk {
         let row = checked(means, spec, IMAGE_BYTES_MAX)?;
         let locked = plain_file(recording).map_err(io("open", recording))?;
         if flock(&locked, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(not_here(row.name, "another process looks at this recording"));
+            return Err(unfit(row.name, "another process looks at this recording"));
         }
         let mut spec = spec.clone();
         let safe = ["nosuid", "nodev", "noexec"].iter().chain(row.of_copy);
@@ -244,7 +244,7 @@ fn checked(
     words::check(spec)?;
     let mut words = spec.mount_options.iter().chain(&spec.mkfs_options);
     if let Some(word) = words.find(|word| word.contains("panic")) {
-        return Err(not_here(&spec.fs, format!("`{word}` ends this machine where one is damaged")));
+        return Err(unfit(&spec.fs, format!("`{word}` ends this machine where one is damaged")));
     }
     let row = find(&spec.fs).filter(|row| row.ground == Ground::BlockDevice);
     let row = row.ok_or_else(|| not_here(&spec.fs, "it lives on no disk"))?;
@@ -261,9 +261,13 @@ fn checked(
     }
     if image_bytes > IMAGE_BYTES_MAX {
         let why = format!("a disk has at most {IMAGE_BYTES_MAX} bytes; ask for a smaller one");
-        return Err(not_here(row.name, why));
+        return Err(unfit(row.name, why));
     }
     Ok(row)
+}
+
+fn unfit(fs: &str, why: impl Into<String>) -> GroundError {
+    GroundError::Unfit { fs: fs.into(), why: why.into() }
 }
 
 pub(super) fn not_here(fs: &str, why: impl Into<String>) -> GroundError {

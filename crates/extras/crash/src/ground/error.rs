@@ -26,6 +26,9 @@ pub enum GroundError {
     Io { what: &'static str, path: PathBuf, cause: io::Error },
     #[error("{fs} cannot be made on a recorded disk: {why}")]
     NotHere { fs: String, why: String },
+    /// What was asked for, and not what this machine lacks.
+    #[error("{fs}: {why}")]
+    Unfit { fs: String, why: String },
     #[error("the file system on {} outlives its mount; the states behind it would not be seen", .0.display())]
     Held(PathBuf),
     #[error("nothing came of a state within {} s, and its disk was taken away", .0.as_secs())]

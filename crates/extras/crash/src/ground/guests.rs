@@ -122,7 +122,7 @@ impl Away {
         let machinery =
             Machinery { engine, kernel, tools, disk, worker, programs, processors, memory_bytes };
         let mut guest = boot(&machinery, &[row], stop)?;
-        // Its modules are loaded by that, and what cannot be mounted at all is told before anything is recorded.
+        // Its modules are loaded by that, and what cannot be mounted at all is told before a record is written.
         let actions =
             |steps: &[Step]| steps.iter().map(|step| step.action.clone()).collect::<Vec<_>>();
         let actions = (actions(&mounting.mount), actions(&mounting.unmount));
@@ -183,7 +183,7 @@ impl Away {
         }
     }
 
-    /// As `pickfs crash witnessed`, into the folder `new`; until a line is not heard.
+    /// As `pickfs crash witnessed`, into the folder `new`; until a line is not heard. Only a test asks for it.
     pub fn witnessed(
         &mut self,
         records: u64,

@@ -95,7 +95,10 @@ impl Mounting {
         closely: bool,
     ) -> Result<(Found, bool), GroundError> {
         // As a boot does; the mount tells whether it was enough.
-        self.run(&self.replayer)?;
+        if self.run(&self.replayer)?.is_none() && !self.replayer.is_empty() {
+            let words = format!("`{}`, which replays its journal, is not here", self.replayer);
+            return Err(GroundError::Start(std::io::Error::other(words)));
+        }
         let mut found = match self.mount() {
             Ok(()) => {
                 let found = check.look(&self.at, due);
