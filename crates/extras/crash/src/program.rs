@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pickfs_record::quantity::span_text;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{MemfdFlags, memfd_create},
@@ -64,19 +65,21 @@ pub(crate) fn run(
     drop(command);
     let mut child = spawned.map_err(refused)?;
     let (began, said) = (Instant::now(), Cell::new(Instant::now()));
-    let (silent_s, whole_s) = (program.silence.as_secs(), program.longest.as_secs());
-    let goes_on = || match (
-        said.get().elapsed() < program.silence,
+    let text = |limit: Duration| span_text(limit.as_secs_f64());
+    let (silence, longest) = (text(program.silence), text(program.longest));
+    // What waits to be read was said while this program was perhaps stopped.
+    let goes_on = |waits: bool| match (
+        waits || said.get().elapsed() < program.silence,
         began.elapsed() < program.longest,
     ) {
         _ if is_stopped() => Err("interrupted".to_owned()),
         (true, true) => Ok(()),
-        (_, false) if is_check => Err(format!("no end after {whole_s} s")),
+        (_, false) if is_check => Err(format!("no end after {longest}")),
         (_, false) => Err(format!(
-            "`{name}` did not end within {whole_s} s; let it end, or allow more by --longest"
+            "`{name}` did not end within {longest}; let it end, or allow more by --longest"
         )),
         (false, _) => Err(format!(
-            "`{name}` said nothing for {silent_s} s and did not end; let it say a line or end, or allow more by --silence"
+            "`{name}` said no whole line for {silence} and did not end; let it say one or end, or allow more by --silence"
         )),
     };
     let told = &mut |line: String| {
@@ -88,7 +91,7 @@ pub(crate) fn run(
     // At the end of its output it may be at work still, and is waited for; else it is ended.
     while heard.is_ok() && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(1));
-        heard = goes_on();
+        heard = goes_on(false);
     }
     let end = || group.map(|group| kill_process_group(group, Signal::KILL));
     if heard.is_err() {
@@ -110,7 +113,7 @@ fn in_memory(text: &str) -> std::io::Result<File> {
 fn hear(
     out: &mut File,
     told: &mut dyn FnMut(String),
-    goes_on: &dyn Fn() -> Result<(), String>,
+    goes_on: &dyn Fn(bool) -> Result<(), String>,
     child: &mut Child,
 ) -> Result<(), String> {
     let (mut line, mut piece, mut lines) = (Vec::new(), [0; 4096], 0);
@@ -119,8 +122,9 @@ fn hear(
     };
     loop {
         let waiting = poll(&mut [PollFd::new(&*out, PollFlags::IN)], Some(&LOOK_EACH));
-        goes_on()?;
-        if waiting == Ok(0) {
+        let is_silent = waiting == Ok(0);
+        goes_on(!is_silent)?;
+        if is_silent {
             // Another program that it left behind may hold its output for ever.
             match child.try_wait() {
                 Ok(Some(_)) => return Ok(()),
@@ -182,12 +186,12 @@ mod tests {
         for (script, said) in
             [("tail -f /dev/null", 0), ("echo 1; exec tail -f /dev/null >/dev/null", 1)]
         {
-            let (lines, status) = ran(script, [300, 60_000], false);
+            let (lines, status) = ran(script, [2_000, 60_000], false);
             let error = status.unwrap_err();
-            assert!(error.starts_with("`sh` said nothing for 0 s and did not end"), "{error}");
+            assert!(error.starts_with("`sh` said no whole line for 2 s and did not end"), "{error}");
             assert_eq!(lines.len(), said, "{script}");
         }
-        let (_, status) = ran("while echo 1; do sleep 0.05; done", [60_000, 300], false);
-        assert!(status.unwrap_err().starts_with("`sh` did not end within 0 s"));
+        let (_, status) = ran("while echo 1; do sleep 0.05; done", [60_000, 1_000], false);
+        assert!(status.unwrap_err().starts_with("`sh` did not end within 1 s"));
     }
 }

@@ -26,8 +26,9 @@ for --longest, is ended.
 --engine qemu that is a guest's, and the checker runs there, too.
 
 It makes and mounts file systems, so only root may; whoever may write a folder may have it
-witnessed. Exit codes: 0 what was promised was kept, 3 it was not, or a session failed; 1 could
-not be done, 2 usage error, 130 interrupted.";
+witnessed. Exit codes: 0 what was promised was kept by all that was explored (what this machine
+lacks is skipped), 3 it was not, or a session failed; 1 could not be done, 2 usage error, 130
+interrupted.";
 
 /// A real disk, and a machine beside it.
 #[derive(Debug, Clone, Subcommand)]
@@ -134,7 +135,7 @@ pub struct CrashArgs {
     /// Size of the disk (default: 64 MiB, or the least that the file system takes); with --log its size there
     #[arg(long, value_name = "BYTES")]
     pub size: Option<String>,
-    /// Recordings at once (default: as many as there are processors, at most 8)
+    /// Recordings at once (default: two for each processor, as each waits for its disk; with --engine one; at most 8)
     #[arg(long, value_name = "N")]
     pub at_once: Option<usize>,
     /// Keep also the recordings that lost only what was not promised

@@ -158,8 +158,10 @@ fn explored(
     folder: &Path,
     line: &Line,
 ) -> anyhow::Result<Exit> {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from).min(AT_ONCE);
-    let at_once = args.at_once.unwrap_or_else(processors);
+    // A state waits for its disk half of the time; a guest is a busy processor.
+    let each = if means.guests.is_some() { 1 } else { 2 };
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+    let at_once = args.at_once.unwrap_or_else(|| (each * processors()).min(AT_ONCE));
     let sessions = perform_all(means, requests, at_once, Some(folder), line);
     line.clear();
     let (mut cells, mut has_failed) = (Vec::new(), false);
@@ -324,6 +326,9 @@ fn writers(args: &CrashArgs) -> anyhow::Result<Vec<Writer>> {
         let (words, before) = (args.command.clone(), shell(&args.setup));
         let silence = parse_duration_ns(&args.silence).context("--silence")?;
         let longest = parse_duration_ns(&args.longest).context("--longest")?;
+        if silence == 0 || longest == 0 {
+            bail!("--silence 0s and --longest 0s end every command at once: name a time, as 5m");
+        }
         let [silence, longest] = [silence, longest].map(Duration::from_nanos);
         return Ok(vec![Writer::Program { words, before, silence, longest }]);
     }
