@@ -188,7 +188,10 @@ mod tests {
         {
             let (lines, status) = ran(script, [2_000, 60_000], false);
             let error = status.unwrap_err();
-            assert!(error.starts_with("`sh` said no whole line for 2 s and did not end"), "{error}");
+            assert!(
+                error.starts_with("`sh` said no whole line for 2 s and did not end"),
+                "{error}"
+            );
             assert_eq!(lines.len(), said, "{script}");
         }
         let (_, status) = ran("while echo 1; do sleep 0.05; done", [60_000, 1_000], false);

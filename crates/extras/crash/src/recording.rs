@@ -101,21 +101,10 @@ pub(crate) fn record(
             // It may take as long as its user likes.
             disk.unwatch()?;
             let run = |words: &[String], told: &mut dyn FnMut(String)| {
-                let (folder, input, acknowledged) = (at.as_path(), "", 0);
                 let (silence, longest) = (*silence, *longest);
-                let program = Program { words, folder, input, acknowledged, silence, longest };
-                let ended = program::run(&program, false, told, &is_stopped);
-                let refused = |words| match is_stopped() {
-                    true => SessionError::Interrupted,
-                    false => SessionError::Refused(words),
-                };
-                match ended.map_err(refused)? {
-                    status if status.success() => Ok(()),
-                    status => {
-                        let words = format!("`{}` ended with {status}", words[0]);
-                        Err(SessionError::Refused(words))
-                    }
-                }
+                let program =
+                    Program { words, folder: &at, input: "", acknowledged: 0, silence, longest };
+                ended_well(&program, told, &is_stopped)
             };
             if !before.is_empty() {
                 run(before, &mut |_| {})?;
@@ -132,6 +121,21 @@ pub(crate) fn record(
     disk.unwatch()?;
     let (request, end) = (request.clone(), disk.position());
     Ok(Recording { request, clean, start, end, due, lines, times_ns })
+}
+
+fn ended_well(
+    program: &Program<'_>,
+    told: &mut dyn FnMut(String),
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), SessionError> {
+    match program::run(program, false, told, is_stopped) {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => {
+            Err(SessionError::Refused(format!("`{}` ended with {status}", program.words[0])))
+        }
+        Err(_) if is_stopped() => Err(SessionError::Interrupted),
+        Err(words) => Err(SessionError::Refused(words)),
+    }
 }
 
 /// On what is mounted there: tells of record 0 that everything is ready, and of each other one that it is acknowledged. A

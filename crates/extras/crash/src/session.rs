@@ -267,8 +267,7 @@ impl<'l> Bench<'l> {
         log: Log,
         listener: &'l dyn Listener,
     ) -> Result<Self, SessionError> {
-        let (clean, start, end, has) =
-            (recording.clean, recording.start, recording.end, log.end());
+        let (clean, start, end, has) = (recording.clean, recording.start, recording.end, log.end());
         if clean > start || start > end || end > has {
             let [start, end, has] = [start, end, has].map(|at| at.0);
             let words = format!("records from {start} to {end} are not in a log of {has} entries");
