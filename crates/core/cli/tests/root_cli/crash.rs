@@ -110,7 +110,7 @@ fn a_command_that_falls_silent_and_does_not_end_is_named_and_ended() {
     let command = "sh -c 'echo 1; exec tail -f /dev/null'";
     let line = format!("pickfs crash --fs ext4 --silence 1s --check true -- {command}");
     let said = in_shell(&out, &line);
-    let words = "on ext4 failed: `sh` said nothing for 1 s and did not end";
+    let words = "on ext4 failed: `sh` said no whole line for 1 s and did not end";
     assert!(said.code == Some(1) && said.err.contains(words), "{said:?}");
 }
 
