@@ -65,9 +65,9 @@ pub fn is_there() -> bool {
     RANKS.get().is_some()
 }
 
-/// Those whose lanes each have files of their own, and times that can be merged. Those of the engines are processes
-/// around one memory.
-const WORKLOADS: [&str; 4] = ["null", "journal", "files", "column"];
+/// Those whose lanes each have files of their own, or ask of files of all, and times that can be merged. Those of the
+/// engines are processes around one memory.
+const WORKLOADS: [&str; 5] = ["null", "journal", "files", "column", "shared"];
 
 /// Why a plan cannot be run over ranks.
 pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
@@ -83,6 +83,9 @@ pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
         _ if !matches!(plan.backing, BackingSpec::Directory { .. }) => {
             refused("ranks share a folder that is mounted on every host; name it with --dir")
         }
+        _ if plan.workload == "queue" => refused(
+            "whether a mapped queue works between hosts, workload shared tells with ask = map",
+        ),
         _ if !WORKLOADS.contains(&&*plan.workload) => Err(format!(
             "--ranks: workload {} is not measured over hosts; there are {}",
             plan.workload,

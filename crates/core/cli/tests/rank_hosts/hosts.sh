@@ -3,7 +3,7 @@
 set -e
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /dev/shm
-mkdir -p /run/netns /run/sshd /run/bed/one /run/bed/apart /run/bed/tmp
+mkdir -p /run/netns /run/sshd /run/bed/one /run/bed/apart /run/bed/far /run/bed/tmp
 cd /run/bed
 hostname lab
 ip link set lo up

@@ -1,0 +1,244 @@
+//! Hosts are threads, each with the folder that stands at its place: one for all, or copies that another thread makes late, in
+//! part or never.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+    time::Instant,
+};
+
+use pickfs_sys::starting_gate::StartingGate;
+use pickfs_testkit::{fake_spec, params};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::phase::Gate;
+
+const RATE: u64 = 200;
+
+fn session(folder: &Path, (host, hosts): (u32, u32), asked: &Value) -> Session {
+    let spec = fake_spec("shared", folder, params(asked.clone()));
+    let among = Among { host, hosts, leads: true, ..Among::default() };
+    let (lane, lanes, among) = (host, hosts, Some(among));
+    let spec = TrialSpec { lane, lanes, among, measure_ns: 300_000_000, ..spec };
+    Session::new(spec, None).unwrap()
+}
+
+/// What each host measured, and what another one must find of it.
+fn played(folders: &[&Path], asked: &Value) -> Vec<(Measured, u64)> {
+    let gate = Gate::new(Some(StartingGate::create(folders.len() as u32).unwrap()));
+    let hosts = folders.len() as u32;
+    let play = |host: u32, folder: &Path| {
+        let session = Session { gate: gate.clone(), ..session(folder, (host, hosts), asked) };
+        let trial = || {
+            let mut ready = WORKLOAD.make_ready(&session)?;
+            let measured = ready.measure(&session)?;
+            Ok::<_, Fault>((measured, ready.verify(&session)?))
+        };
+        trial().inspect_err(|_| gate.break_open()).unwrap()
+    };
+    thread::scope(|scope| {
+        let started =
+            (0..).zip(folders).map(|(host, folder)| scope.spawn(move || play(host, folder)));
+        let started: Vec<_> = started.collect();
+        started.into_iter().map(|host| host.join().unwrap()).collect()
+    })
+}
+
+fn asked(ask: &str) -> Value {
+    json!({ "ask": ask, "rate": RATE, "wait": "300ms" })
+}
+
+fn count(measured: &Measured, name: &str) -> f64 {
+    measured.counts.get(name).copied().unwrap_or(0.0)
+}
+
+fn median_ns(measured: &Measured, op: &str) -> u64 {
+    let op = measured.ops.iter().find(|own| own.op == op).unwrap();
+    op.service.quantile(0.5).unwrap().value_ns
+}
+
+/// What each lane wrote, found in a folder.
+fn found(folder: &Path, hosts: u32, asked: &Value) -> Vec<(u64, Option<String>)> {
+    let read = |host| {
+        let found = read_back(&session(folder, (host, hosts), asked)).unwrap();
+        (found.records, found.damage)
+    };
+    (0..hosts).map(read).collect()
+}
+
+#[test]
+fn on_one_folder_all_is_seen_and_everything_acknowledged_is_found() {
+    for ask in ["tail", "create", "remove", "rename", "map"] {
+        let one = tempfile::tempdir().unwrap();
+        let given = played(&[one.path(); 3], &asked(ask));
+        let names = (WORKLOAD.ops)(&WORKLOAD.validate(&params(asked(ask))).unwrap());
+        for (measured, _) in &given[1..] {
+            assert_eq!(count(measured, "not_seen"), 0.0, "{ask}: {:?}", measured.notes);
+            assert_eq!(count(measured, "older_after_newer"), 0.0, "{ask}");
+            let seen = count(measured, "seen");
+            let kept = measured.ops.iter().find(|op| op.op == names[1]).unwrap();
+            assert!(seen > 0.0 && kept.service.count == seen as u64, "{ask}: {kept:?}");
+            assert_eq!(measured.load.arrivals, 0, "looks are no load");
+        }
+        let kept: Vec<(u64, Option<String>)> =
+            given.iter().map(|(_, kept)| (*kept, None)).collect();
+        assert_eq!(found(one.path(), 3, &asked(ask)), kept, "{ask}");
+    }
+}
+
+/// Until it is told to stop, at this distance, what is in the first folder is in the second one, too.
+fn mirrored(from: &Path, to: &Path, only: fn(&str) -> bool, every: Duration, over: &AtomicBool) {
+    let began = Instant::now();
+    while !over.load(SeqCst) && began.elapsed() < Duration::from_secs(60) {
+        for entry in std::fs::read_dir(from).unwrap().flatten() {
+            if only(&entry.file_name().to_string_lossy()) {
+                // A file may go, or be half there: so it is on a network.
+                let new = to.join("coming");
+                let copied = std::fs::copy(entry.path(), &new);
+                let _ = copied.and_then(|_| std::fs::rename(new, to.join(entry.file_name())));
+            }
+        }
+        // SLEEP: the planted delay.
+        thread::sleep(every);
+    }
+}
+
+fn seen_by_mirror(ask: &Value, only: fn(&str) -> bool, every: Duration) -> Measured {
+    let (here, there) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| mirrored(here.path(), there.path(), only, every, &over));
+        let mut given = played(&[here.path(), there.path()], ask);
+        over.store(true, SeqCst);
+        given.remove(1).0
+    })
+}
+
+#[test]
+fn what_comes_late_is_seen_late_and_what_never_comes_is_counted_and_not_fast() {
+    let ask = json!({ "ask": "tail", "rate": RATE, "wait": "300ms", "look": "reopen" });
+    let one = tempfile::tempdir().unwrap();
+    let at_once = played(&[one.path(); 2], &ask).remove(1).0;
+    let late = seen_by_mirror(&ask, |_| true, Duration::from_millis(30));
+    assert!(count(&late, "seen") > 0.0, "{:?}", late.counts);
+    let [at_once, late] = [at_once, late].map(|one| median_ns(&one, "append seen"));
+    assert!(late > 2 * at_once, "{late} after a mirror, {at_once} without");
+    // A file that stays open is not the one that took its name.
+    let stale = seen_by_mirror(&asked("tail"), |_| true, Duration::from_millis(30));
+    assert!(count(&stale, "not_seen") > 0.0, "{:?}", stale.counts);
+    for ask in ["tail", "create", "rename"] {
+        let never = seen_by_mirror(&asked(ask), |name| name == "told", Duration::from_millis(5));
+        assert_eq!(count(&never, "seen"), 0.0, "{ask}");
+        assert_eq!(count(&never, "not_seen"), 60.0, "{ask}");
+        let note = &never.notes[0];
+        assert!(note.contains(": 60 of 60 not seen until 300 ms behind the end"), "{note}");
+        let op = &never.ops[0];
+        assert_eq!(op.service.count, 60, "{ask}");
+        assert!(median_ns(&never, &op.op) > 3 * late, "{ask}: as long as it was looked for");
+    }
+}
+
+#[test]
+fn there_and_back_is_timed_where_it_is_answered_and_counted_where_not() {
+    let one = tempfile::tempdir().unwrap();
+    let given = played(&[one.path(); 3], &asked("answer"));
+    let trips = given[0].0.ops[0].service.count;
+    assert_eq!((given[0].1, given[1].1, given[2].1), (trips, trips, 0));
+    assert_eq!(count(&given[0].0, "unanswered"), 0.0);
+    let apart = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let other = apart[1].path();
+    answer::FILES.iter().for_each(|name| std::fs::write(other.join(name), b"").unwrap());
+    let given = played(&[apart[0].path(), other], &asked("answer"));
+    assert!(count(&given[0].0, "unanswered") >= 1.0);
+}
+
+/// Locks of fcntl(2) are those of a process, and threads of one never wait for each other.
+#[test]
+fn numbers_that_two_hosts_were_given_are_lost_increments() {
+    for ask in ["lock", "map"] {
+        let alone = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let folders: Vec<PathBuf> = alone.iter().map(|own| own.path().into()).collect();
+        for name in ["lock", MAPPED] {
+            std::fs::write(folders[1].join(name), [0; MAPPED_BYTES]).unwrap();
+        }
+        let told = folders[1].join("told");
+        std::os::unix::fs::symlink(folders[0].join("told"), told).unwrap();
+        let given = played(&[&folders[0], &folders[1]], &asked(ask));
+        let fewest = given[0].1.min(given[1].1);
+        assert!(fewest > 10, "{ask}");
+        std::fs::copy(folders[1].join("numbers-1"), folders[0].join("numbers-1")).unwrap();
+        for (lane, (records, damage)) in found(&folders[0], 2, &asked(ask)).iter().enumerate() {
+            assert_eq!(*records, given[lane].1 - fewest, "{ask}: each has its own numbers");
+            let text = format!("increments lost: {fewest} of its {}", given[lane].1);
+            assert!(damage.as_ref().unwrap().starts_with(&text), "{damage:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_lost_torn_or_there_twice_among_appends_of_all_is_told_of_its_host() {
+    let one = tempfile::tempdir().unwrap();
+    let ask = asked("append");
+    let given = played(&[one.path(); 3], &ask);
+    assert_eq!(given[2].1, 0, "the last of three hosts reads");
+    let kept: Vec<_> = given.iter().map(|(_, kept)| (*kept, None)).collect();
+    let all: u64 = kept.iter().map(|(records, _)| records).sum();
+    assert!(all >= 100, "{all}");
+    assert_eq!(found(one.path(), 3, &ask), kept);
+    let path = one.path().join(TOGETHER);
+    let bytes = std::fs::read(&path).unwrap();
+    let planted = |change: fn(&mut Vec<u8>)| {
+        let mut changed = bytes.clone();
+        change(&mut changed);
+        std::fs::write(&path, &changed).unwrap();
+        let found = found(one.path(), 3, &ask);
+        let lost = all - found.iter().map(|(records, _)| records).sum::<u64>();
+        let told = found.into_iter().filter_map(|(_, damage)| damage).collect::<Vec<_>>();
+        (lost, told.join("; "))
+    };
+    let (lost, told) = planted(|bytes| drop(bytes.drain(2560..2816)));
+    assert!(lost == 1 && told.starts_with("1 lost before others that are there"), "{told}");
+    let (lost, told) = planted(|bytes| bytes[2600..2620].fill(0));
+    assert!(lost == 1 && told.contains("1 torn"), "{told}");
+    let (lost, told) = planted(|bytes| bytes.extend_from_within(2560..2816));
+    assert!(lost == 0 && told.contains("1 there twice"), "{told}");
+    let (lost, _) = planted(|bytes| bytes.truncate(bytes.len() / 2));
+    assert_eq!(lost, all / 2, "the end is missing without a trace, and missed by the count");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(found(one.path(), 3, &ask), [(0, None), (0, None), (0, None)]);
+}
+
+#[test]
+fn a_fault_is_made_with_consent_alone_and_what_is_refused_meanwhile_is_made_again() {
+    let fault = |allow: &str, ask: &str, words: &str| json!({ "ask": ask, "rate": RATE, "fault": words, "allow_fault": allow });
+    let refused = |allow, ask| WORKLOAD.validate(&params(fault(allow, ask, "true"))).unwrap_err();
+    assert!(refused("no", "append").to_string().contains("allow_fault = yes"));
+    assert!(refused("yes", "tail").to_string().contains("ask = append"));
+    let one = tempfile::tempdir().unwrap();
+    // For 100 ms there is no such file to open: `sync = close` opens it for each append.
+    let mut ask = fault("yes", "append", "mv together away; sleep 0.1; mv away together; exit 3");
+    ask["sync"] = "close".into();
+    let given = played(&[one.path(); 2], &ask);
+    let notes = &given[0].0.notes;
+    assert!(notes[0].starts_with("fault: ended by exit code 3 after "), "{notes:?}");
+    for (lane, (measured, kept)) in given.iter().enumerate() {
+        let again = count(measured, "appends_refused");
+        assert!(again > 0.0, "{:?}", measured.notes);
+        assert_eq!(measured.ops[1].service.count, again as u64);
+        assert_eq!(found(one.path(), 2, &ask)[lane], (*kept, None));
+    }
+}
+
+#[test]
+fn hosts_are_asked_about_each_other_or_not_at_all() {
+    let one = tempfile::tempdir().unwrap();
+    let alone = session(one.path(), (0, 1), &asked("lock"));
+    let Err(fault) = WORKLOAD.make_ready(&alone) else { panic!("one host") };
+    assert!(fault.is_skip() && fault.to_string().contains("--ranks"), "{fault}");
+    let of = |name: &str, ask: &str| fake_spec(name, one.path(), params(asked(ask)));
+    assert_eq!(reader_of_all(&of("shared", "append"), &[0, 2, 5]), Some(5));
+    assert_eq!(reader_of_all(&of("shared", "append"), &[0, 2]), None);
+    assert_eq!(reader_of_all(&of("shared", "tail"), &[0, 2, 5]), None);
+    assert_eq!(reader_of_all(&of("journal", "append"), &[0, 2, 5]), None);
+}
