@@ -306,6 +306,8 @@ fn looked(session: &Session, measured: Measured, work: &mut Looking) -> Measured
         ));
     }
     measured.counts.extend(work.counts.iter().map(|(name, n)| (name.to_string(), *n as f64)));
+    let every = duration_text(session.params.integer("every") as f64);
+    measured.notes.push(format!("others look every {every}"));
     measured.notes.extend(work.note.take());
     measured
 }
