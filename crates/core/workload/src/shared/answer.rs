@@ -18,7 +18,7 @@ pub(super) const FILES: [&str; 2] = ["there", "back"];
 pub(super) struct Talk {
     pen: Pen,
     reader: Reader,
-    pub(super) next: Record,
+    next: Record,
     asks: bool,
     every: Duration,
     wait_ns: u64,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pickfs_record::{Clock, OpIndex};
 
-use super::record::{Pen, Record, Sifted, read_whole, sift};
+use super::record::{Pen, Record, read_whole, sift};
 use crate::{
     bench::Bench,
     drive::{Due, Work},
@@ -58,17 +58,10 @@ impl Work for Append {
     }
 }
 
-/// Records of the session's lane in these files, which all lanes may have written.
-pub(super) fn read_back(session: &Session, names: &[&str]) -> Result<Found, Fault> {
+/// Records of the session's lane in the file that all have written.
+pub(super) fn read_back(session: &Session, name: &str) -> Result<Found, Fault> {
     let (spec, size) = (&session.spec, session.params.integer("size") as usize);
-    let mut all = Sifted::default();
-    for name in names {
-        let found = sift(&read_whole(&spec.directory.join(name))?, size);
-        all.whole.extend(found.whole);
-        all.holes += found.holes;
-        all.torn += found.torn;
-        all.mixed += found.mixed;
-    }
+    let all = sift(&read_whole(&spec.directory.join(name))?, size);
     let own = || all.whole.iter().filter(|record| record.lane == spec.lane);
     let numbers: BTreeSet<u64> = own().map(|record| record.number).collect();
     let once: BTreeSet<(u64, u32)> = own().map(|one| (one.number, one.attempt)).collect();

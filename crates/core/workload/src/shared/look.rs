@@ -93,10 +93,7 @@ impl Looking {
     pub(super) fn look(&mut self) -> Result<(), Fault> {
         match &mut self.eye {
             Eye::Tail(_) => self.look_at_tail(),
-            Eye::Names { come } => {
-                let come = *come;
-                self.look_for_names(come);
-            }
+            &mut Eye::Names { come } => self.look_for_names(come),
             Eye::Current(path) => match begin_of(path) {
                 Ok(bytes) => match Record::read(&bytes) {
                     Some(record) => self.see_version(record.number),

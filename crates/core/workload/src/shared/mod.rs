@@ -250,17 +250,14 @@ impl Prepared for Ready {
         Ok(measured)
     }
 
-    /// What another host must find.
+    /// What another host must find. Whether it sees what goes on beside that, is what was measured.
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
         Ok(match &self.0 {
-            Part::StandsBy => 0,
             Part::Appends(work) => work.next.number,
-            Part::Tells(Telling { event: Event::Append(_), began_ns, .. }) => began_ns.len() as u64,
             Part::Tells(Telling { event: Event::Store(_, numbers), .. })
             | Part::Looks(Looking { eye: Eye::Mapped(_, numbers), .. })
             | Part::Locks(Locking { numbers, .. }) => numbers.len() as u64,
-            Part::Tells(_) | Part::Looks(_) => 0,
-            Part::Asks(work) | Part::Answers(work) => work.next.number,
+            _ => 0,
         })
     }
 }
@@ -316,11 +313,8 @@ fn read_back(session: &Session) -> Result<Found, Fault> {
     let spec = &session.spec;
     let among = spec.among.unwrap_or_default();
     match session.params.text("ask") {
-        "append" => append::read_back(session, &[TOGETHER]),
-        "tail" => append::read_back(session, &[TAIL]),
-        "answer" => append::read_back(session, &answer::FILES),
+        "append" => append::read_back(session, TOGETHER),
         "lock" | "map" => Site::of(session, among).read_numbers(spec.lanes),
-        // Names are looked for by all others.
         _ => Ok(Found { records: 0, damage: None }),
     }
 }

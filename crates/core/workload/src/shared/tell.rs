@@ -36,7 +36,7 @@ pub(super) struct Telling {
     /// Ready to be the next version, or the next name.
     path: PathBuf,
     /// When each began.
-    pub(super) began_ns: Vec<u64>,
+    began_ns: Vec<u64>,
 }
 
 impl Telling {
