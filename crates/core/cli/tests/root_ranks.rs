@@ -198,6 +198,8 @@ fn hosts_of_one_folder_see_what_each_does_and_lose_nothing_of_it() {
         let count = |name: &str| trial.counts.get(name).copied().unwrap_or(0.0);
         let kept = ["records_verified", "records_read_elsewhere"].map(count);
         assert_eq!(kept[0], kept[1], "{ask}: {:?}", trial.counts);
+        let apart = trial.hosts.iter().map(|host| host.start_skew_ns).max();
+        assert!(apart < Some(10_000_000_000), "who stands by begins with the others: {apart:?}");
         let is_seen = ["tail", "create", "remove", "rename", "map"].contains(&&**ask);
         assert!(count("not_seen") == 0.0 && is_seen == (count("seen") > 0.0), "{ask}: {trial:?}");
         let keeps = ["append", "lock", "map"].contains(&&**ask);

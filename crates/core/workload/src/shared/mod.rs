@@ -20,7 +20,7 @@ mod tell;
 use std::{fs::File, thread, time::Duration};
 
 use pickfs_record::{
-    Arrival, Durability,
+    Arrival, Clock, Durability, MonotonicClock,
     quantity::duration_text,
     record::LoadRecord,
     trial::{Among, TrialSpec},
@@ -224,8 +224,9 @@ impl Prepared for Ready {
         let (ops, wait_ns) = (&session.ops[..], session.params.integer("wait"));
         let measured = match &mut self.0 {
             Part::StandsBy => {
+                let load = LoadRecord { began_ns: MonotonicClock.now_ns(), ..Default::default() };
                 thread::sleep(Duration::from_nanos(session.spec.measure_ns));
-                Measured::default()
+                Measured { load, ..Measured::default() }
             }
             Part::Appends(work) => appended(session, at_rate, work)?,
             Part::Tells(work) => driven(session, &ops[..1], at_rate, 0, work)?,
