@@ -281,5 +281,7 @@ mod tests {
         assert_eq!(check(&plan, &expansion), Ok(()));
         plan.explain_above_ns = Some(1);
         assert!(check(&plan, &expansion).expect_err("causes").contains("leave --explain out"));
+        plan.workload = "queue".into();
+        assert!(check(&plan, &expansion).expect_err("a mapped file").contains("ask = map"));
     }
 }
