@@ -1,11 +1,12 @@
 //! All hosts append to one file. An append is whole and at the end of the file, or the file system does not keep
 //! O_APPEND between hosts (open(2) says so of NFS).
 
-use std::collections::BTreeSet;
-
 use pickfs_record::{Clock, OpIndex};
 
-use super::record::{Pen, Record, read_whole, sift};
+use super::{
+    is_reader,
+    record::{Pen, Record, read_whole, sift},
+};
 use crate::{
     bench::Bench,
     drive::{Due, Work},
@@ -56,25 +57,45 @@ impl Work for Append {
         }
         Ok(end_ns)
     }
+
+    fn settle<C: Clock>(&mut self, clock: &C, _bench: &mut Bench) -> Result<u64, Fault> {
+        self.pen.close()?;
+        Ok(clock.now_ns())
+    }
 }
 
 /// Records of the session's lane in the file that all have written.
 pub(super) fn read_back(session: &Session, name: &str) -> Result<Found, Fault> {
     let (spec, size) = (&session.spec, session.params.integer("size") as usize);
-    let all = sift(&read_whole(&spec.directory.join(name))?, size);
-    let own = || all.whole.iter().filter(|record| record.lane == spec.lane);
-    let numbers: BTreeSet<u64> = own().map(|record| record.number).collect();
-    let once: BTreeSet<(u64, u32)> = own().map(|one| (one.number, one.attempt)).collect();
-    let Some(last) = numbers.last() else { return Ok(Found { records: 0, damage: None }) };
+    let among = spec.among.unwrap_or_default();
+    // Lanes that wrote are read by the host that did not.
+    if among.hosts > 2 && !is_reader(among.host, among.hosts) {
+        return Ok(Found { records: 0, damage: None });
+    }
+    let mut own = Vec::new();
+    let strays = sift(&read_whole(&spec.directory.join(name))?, size, |record| {
+        if record.lane == spec.lane {
+            own.push((record.number, record.attempt));
+        }
+    });
+    own.sort_unstable();
+    let all = own.len();
+    own.dedup();
+    let once = own.len();
+    own.dedup_by_key(|(number, _)| *number);
+    let Some((last, _)) = own.last() else { return Ok(Found { records: 0, damage: None }) };
+    let records = own.len() as u64;
+    // What was refused may have left a part of itself.
+    let has_strays = u64::from(session.params.text("fault").is_empty());
     let kinds = [
-        (last + 1 - numbers.len() as u64, "lost before others that are there"),
-        ((own().count() - once.len()) as u64, "there twice"),
-        (all.torn, "torn, of whichever host"),
-        (all.mixed, "mixed with others, of whichever host"),
-        (all.holes, "holes of zeros"),
+        (last.saturating_add(1) - records, "lost before others that are there"),
+        ((all - once) as u64, "there twice"),
+        (has_strays * strays.torn, "torn, of whichever host"),
+        (has_strays * strays.mixed, "mixed with others, of whichever host"),
+        (has_strays * strays.holes, "holes of zeros"),
     ];
     let kinds = kinds.iter().filter(|(count, _)| *count > 0);
     let damage: Vec<String> = kinds.map(|(count, what)| format!("{count} {what}")).collect();
     let damage = Some(damage.join(", ")).filter(|text| !text.is_empty());
-    Ok(Found { records: numbers.len() as u64, damage })
+    Ok(Found { records, damage })
 }

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use super::{
     record::{word, write_kept},
-    site::Site,
+    site::{Site, keep},
 };
 use crate::{
     bench::Bench,
@@ -22,8 +22,8 @@ use crate::{
 
 const FILE: &str = "lock";
 
-/// Number, last holder, and when it released the lock, on the first host's clock.
-const BYTES: usize = 24;
+/// Number, last holder, and when it released the lock, on the first host's clock, and how well it knows that one.
+const BYTES: usize = 32;
 
 pub(super) fn make(folder: &Path) -> Result<(), Fault> {
     write_kept(&folder.join(FILE), &[0; BYTES])
@@ -36,6 +36,8 @@ pub(super) struct Locking {
     pub(super) numbers: Vec<u64>,
     /// From its release elsewhere to the grant here.
     handed_ns: Vec<(u64, u64)>,
+    /// Of both clocks, at the worst of these.
+    error_ns: u64,
     pub(super) note: Option<String>,
 }
 
@@ -44,7 +46,8 @@ impl Locking {
         let path = site.folder.join(FILE);
         let file = File::options().read(true).write(true).open(&path);
         let file = file.map_err(Fault::io("open", &path))?;
-        Ok(Locking { site, path, file, numbers: Vec::new(), handed_ns: Vec::new(), note: None })
+        let (numbers, handed_ns) = (Vec::new(), Vec::new());
+        Ok(Locking { site, path, file, numbers, handed_ns, error_ns: 0, note: None })
     }
 }
 
@@ -56,14 +59,16 @@ impl Work for Locking {
         bench.record(OpIndex(0), arrival.start_ns, granted_ns, 0);
         let mut bytes = [0; BYTES];
         self.file.read_exact_at(&mut bytes, 0).map_err(Fault::io("read", &self.path))?;
-        let (number, holder, released_ns) = (word(&bytes, 0), word(&bytes, 8), word(&bytes, 16));
-        let own = u64::from(self.site.lane);
+        let [number, holder, released_ns, error_ns] = [0, 8, 16, 24].map(|at| word(&bytes, at));
+        let (own, among) = (u64::from(self.site.lane), self.site.among);
         if number > 0 && holder != own {
-            self.handed_ns.push((self.site.among.own_ns(released_ns), granted_ns));
+            self.handed_ns.push((among.own_ns(released_ns), granted_ns));
+            self.error_ns = self.error_ns.max(among.error_ns.saturating_add(error_ns));
         }
         self.numbers.push(number);
-        let now_ns = self.site.among.first_ns(clock.now_ns());
-        let next = [number + 1, own, now_ns].map(u64::to_le_bytes).concat();
+        let now_ns = among.first_ns(clock.now_ns());
+        let next =
+            [number.wrapping_add(1), own, now_ns, among.error_ns].map(u64::to_le_bytes).concat();
         self.file.write_all_at(&next, 0).map_err(Fault::io("write", &self.path))?;
         let freed = fcntl_lock(&self.file, FlockOperation::Unlock);
         freed.map_err(|error| Fault::io("unlock", &self.path)(error.into()))?;
@@ -72,7 +77,7 @@ impl Work for Locking {
 
     fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         let end_ns = clock.now_ns();
-        self.note = self.site.keep(bench, OpIndex(1), &self.handed_ns);
+        self.note = keep(bench, OpIndex(1), &self.handed_ns, self.error_ns);
         self.site.keep_numbers(&self.numbers)?;
         Ok(end_ns)
     }

@@ -12,7 +12,7 @@ use pickfs_sys::mapped_file::MappedFile;
 
 use super::{
     record::{BYTES_MIN, Reader, Record, Sight, word},
-    site::Site,
+    site::{Site, keep},
     tell::{STORED, unmapped},
 };
 use crate::{
@@ -43,7 +43,8 @@ pub(super) struct Looking {
     newest: Option<u64>,
     began_ns: Option<u64>,
     looked_ns: u64,
-    /// `seen`, `not_seen`, `versions_skipped` for newer ones, `older_after_newer`, `torn_looks`, `failed_looks`.
+    /// `seen`, `not_seen`, `versions_skipped` for newer ones, `seen_too_early`, `older_after_newer`, `torn_looks`,
+    /// `failed_looks`.
     pub(super) counts: BTreeMap<&'static str, u64>,
     pub(super) note: Option<String>,
 }
@@ -71,10 +72,7 @@ impl Looking {
             return self.count("older_after_newer");
         }
         let Some(seen_ns) = self.seen_ns.get_mut(number as usize) else { return };
-        if seen_ns.is_none() {
-            *seen_ns = Some(now_ns);
-            self.count("seen");
-        }
+        seen_ns.get_or_insert(now_ns);
         self.newest = self.newest.max(Some(number));
         while self.seen_ns.get(self.first_unseen).is_some_and(Option::is_some) {
             self.first_unseen += 1;
@@ -169,34 +167,39 @@ impl Work for Looking {
         }
     }
 
-    /// What was not seen is kept with the time for which it was looked for: it may not make a candidate faster.
+    /// What was not seen is kept with the time for which it was looked for: it may not make a candidate faster. A version
+    /// is outdated until it, or a newer one, is seen.
     fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         let end_ns = clock.now_ns();
         if let Eye::Mapped(_, numbers) = &self.eye {
             self.site.keep_numbers(numbers)?;
         }
         self.site.gate.pass()?;
-        let (mut spans, newest) = (Vec::new(), self.newest.filter(|_| self.has_versions()));
-        for (number, told_ns) in (0..).zip(self.site.told()?) {
-            match self.seen_ns.get(number as usize).copied().flatten() {
-                Some(seen_ns) => spans.push((told_ns, seen_ns)),
-                None if newest.is_some_and(|newest| number < newest) => {
-                    self.count("versions_skipped")
-                }
-                None => {
-                    self.count("not_seen");
-                    spans.push((told_ns, self.looked_ns.max(told_ns)));
-                }
+        let (mut spans, mut newer_ns, error_ns) = (Vec::new(), None, self.site.among.error_ns);
+        for (number, told_ns) in self.site.told()?.into_iter().enumerate().rev() {
+            let seen_ns = self.seen_ns.get(number).copied().flatten();
+            if seen_ns.is_some_and(|seen_ns| seen_ns.saturating_add(error_ns) < told_ns) {
+                self.count("seen_too_early");
+                continue;
             }
+            self.count(match (seen_ns, newer_ns) {
+                (Some(_), _) => "seen",
+                (None, Some(_)) => "versions_skipped",
+                (None, None) => "not_seen",
+            });
+            let first_ns = seen_ns.or(newer_ns);
+            spans.push((told_ns, first_ns.unwrap_or(self.looked_ns).max(told_ns)));
+            newer_ns = first_ns.filter(|_| self.has_versions());
         }
-        self.note = self.site.keep(bench, OpIndex(0), &spans);
+        spans.reverse();
+        self.note = keep(bench, OpIndex(0), &spans, error_ns);
         Ok(end_ns)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use pickfs_record::trial::Among;
+    use pickfs_record::{OpRecord, RecorderOptions, recorder, trial::Among};
 
     use super::*;
     use crate::{phase::Gate, shared::record::write_all};
@@ -221,8 +224,44 @@ mod tests {
         }
         fs::write(&path, b"half").unwrap();
         looking.look().unwrap();
-        let counted =
-            [("failed_looks", 1), ("older_after_newer", 2), ("seen", 2), ("torn_looks", 1)];
+        let counted = [("failed_looks", 1), ("older_after_newer", 2), ("torn_looks", 1)];
         assert_eq!((looking.counts, looking.newest), (BTreeMap::from(counted), Some(3)));
+        assert_eq!(looking.seen_ns.iter().flatten().count(), 2);
+    }
+
+    /// What is kept where each of nine is told to have begun then.
+    fn settled(looking: &mut Looking, told_ns: u64) -> OpRecord {
+        let ops = vec!["seen".into()];
+        let (operations, keeper) =
+            recorder(&RecorderOptions { ops, responses: false, spikes_max: 0 });
+        let mut bench = Bench::new(operations, false, None);
+        looking.site.tell(&[told_ns; 9]).unwrap();
+        looking.settle(&MonotonicClock, &mut bench).unwrap();
+        keeper.finish(bench.into_recorder().finish()).remove(0)
+    }
+
+    #[test]
+    fn a_version_is_outdated_until_it_or_a_newer_one_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("current");
+        write_all(&path, [Record { number: 9, ..Record::default() }].into_iter()).unwrap();
+        let mut looking = Looking::new(site(folder.path(), 9), Eye::Current(path));
+        looking.look().unwrap();
+        let op = settled(&mut looking, MonotonicClock.now_ns().saturating_sub(10_000_000_000));
+        assert_eq!(looking.counts, BTreeMap::from([("seen", 1), ("versions_skipped", 8)]));
+        assert_eq!(op.service.count, 9);
+        assert!(op.service.quantile(0.1).unwrap().value_ns > 9_000_000_000, "{op:?}");
+    }
+
+    #[test]
+    fn a_name_that_was_never_there_is_not_seen_to_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut looking = Looking::new(site(folder.path(), 9), Eye::Names { come: false });
+        while !looking.is_stopped() {
+            looking.look().unwrap();
+        }
+        let op = settled(&mut looking, MonotonicClock.now_ns() + 1_000_000_000);
+        assert_eq!(looking.counts, BTreeMap::from([("seen_too_early", 9)]));
+        assert_eq!(op.service.count, 0);
     }
 }

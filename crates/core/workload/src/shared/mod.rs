@@ -27,13 +27,14 @@ use pickfs_record::{
 };
 use pickfs_sys::mapped_file::MappedFile;
 use rustix::system::uname;
+use serde_json::Value;
 
 use crate::{
     arrival,
     drive::{Pace, Span, Work},
     fault::Fault,
     measurement::{Measured, Measurement},
-    param::{Literal, Param, ParamError, Resolved},
+    param::{Check, Literal, Param, ParamError, Resolved},
     workload::{Found, Prepared, Session, Workload},
 };
 
@@ -42,8 +43,8 @@ use append::Append;
 use fault::Making;
 use lock::Locking;
 use look::{Eye, Looking};
-use record::{Pen, Reader, Record, write_all, write_kept};
-use site::Site;
+use record::{BYTES_MAX, BYTES_MIN, Pen, Reader, Record, write_all, write_kept};
+use site::{EVENTS_MAX, Site};
 use tell::{CURRENT, Event, MAPPED_BYTES, Telling};
 
 const TOGETHER: &str = "together";
@@ -56,7 +57,7 @@ const PARAMS: &[Param] = &[
     "what is asked: appends of all hosts to one file; when others see what one appended, created, removed or renamed; \
      there and back between two; a number under a lock; stores and increments in a mapped page" },
     Param { default: Literal::Integer(100), ..arrival::RATE },
-    param! { "size" = Integer(256), Bytes(64, 65_536); "of a record" },
+    param! { "size" = Integer(256), Rule("a multiple of 8 from 64 to 64KiB", size_value); "of a record" },
     param! { "sync" = Text("none"), Words(|| vec!["none", "fdatasync", "close"]);
     "what follows each append" },
     param! { "look" = Text("open"), Words(|| vec!["open", "reopen", "stat"]);
@@ -66,9 +67,7 @@ const PARAMS: &[Param] = &[
     "for how long others go on looking behind the end; shorter than --ranks-patience" },
     param! { "fault" = Text(""), Text;
     "with ask append: for `sh -c`, on the first host in the middle of the measurement, as to kill a server and start it \
-     again; appends that are refused are then counted, and made again" },
-    param! { "allow_fault" = Text("no"), Words(|| vec!["no", "yes"]);
-    "whether fault is run: what it does cannot be undone here" },
+     again; appends that are refused are then counted, and made again; it is run with --allow-fault alone" },
 ];
 
 pub(crate) const WORKLOAD: Workload = Workload {
@@ -100,14 +99,16 @@ fn ops(params: &Resolved) -> Vec<String> {
     names.iter().map(|name| (*name).into()).collect()
 }
 
+fn size_value(value: &Value) -> Option<Value> {
+    let size = Check::Bytes(BYTES_MIN as u64, BYTES_MAX as u64).accept(value)?;
+    (size.as_u64()? % 8 == 0).then_some(size)
+}
+
 fn check(params: &Resolved) -> Result<(), ParamError> {
-    let refused = match params.text("fault") {
-        "" => return Ok(()),
-        _ if params.text("ask") != "append" => "it goes with ask = append",
-        _ if params.text("allow_fault") != "yes" => "it is run with allow_fault = yes alone",
-        _ => return Ok(()),
-    };
-    Err(params.together("fault", refused))
+    match (params.text("fault"), params.text("ask")) {
+        ("", _) | (_, "append") => Ok(()),
+        _ => Err(params.together("fault", "it goes with ask = append")),
+    }
 }
 
 /// What a lane does in the trial.
@@ -130,6 +131,11 @@ fn prepare(session: &Session) -> Result<Box<dyn Prepared>, Fault> {
         reason: "hosts are asked about each other; name two at least with --ranks".into(),
     })?;
     let site = Site::of(session, among);
+    let asks_of_each = !["append", "answer", "lock"].contains(&session.params.text("ask"));
+    if asks_of_each && site.events > EVENTS_MAX {
+        let reason = format!("rate × measure is over {EVENTS_MAX} events; ask for a lower rate");
+        return Err(Fault::Failed { reason });
+    }
     if session.spec.lane == 0 {
         make(session, &site)?;
     }
@@ -267,9 +273,12 @@ fn appended(session: &Session, arrival: Arrival, work: &mut Append) -> Result<Me
     let spec = &session.spec;
     let (text, half) = (session.params.text("fault"), Duration::from_nanos(spec.measure_ns / 2));
     let makes = spec.lane == 0 && !text.is_empty();
-    let making = makes.then(|| Making::begin(text, &spec.directory, half));
-    let mut measured = driven(session, &session.ops, arrival, 0, work)?;
-    if let Some((took, ended)) = making.map(Making::end).transpose()? {
+    let making = makes.then(|| Making::begin(text, &spec.directory, half)).transpose()?;
+    let measured = driven(session, &session.ops, arrival, 0, work);
+    // Also where the measurement failed: it may stand between the end of a server and its start.
+    let made = making.map(Making::end).transpose();
+    let mut measured = measured?;
+    if let Some((took, ended)) = made? {
         let took = duration_text(took.as_nanos() as f64);
         measured.notes.push(format!("fault: ended by {ended} after {took}"));
     }
@@ -294,14 +303,17 @@ fn beside(measured: Measured) -> Measured {
 fn looked(session: &Session, measured: Measured, work: &mut Looking) -> Measured {
     let mut measured = beside(measured);
     let counted = |name: &str| work.counts.get(name).copied().unwrap_or(0);
-    let all = ["seen", "not_seen", "versions_skipped"].map(counted).iter().sum::<u64>();
-    if counted("not_seen") > 0 {
-        measured.notes.push(format!(
-            "{}: {} of {all} not seen until {} behind the end",
-            uname().nodename().to_string_lossy(),
-            counted("not_seen"),
-            duration_text(session.params.integer("wait") as f64)
-        ));
+    let all = ["seen", "not_seen", "versions_skipped", "seen_too_early"];
+    let all = all.map(counted).iter().sum::<u64>();
+    let host = uname().nodename().to_string_lossy().into_owned();
+    let wait = duration_text(session.params.integer("wait") as f64);
+    for (name, what) in [
+        ("not_seen", format!("not seen until {wait} behind the end")),
+        ("seen_too_early", "seen before they happened, and not timed".into()),
+    ] {
+        if counted(name) > 0 {
+            measured.notes.push(format!("{host}: {} of {all} {what}", counted(name)));
+        }
     }
     measured.counts.extend(work.counts.iter().map(|(name, n)| (name.to_string(), *n as f64)));
     let every = duration_text(session.params.integer("every") as f64);
@@ -319,6 +331,3 @@ fn read_back(session: &Session) -> Result<Found, Fault> {
         _ => Ok(Found { records: 0, damage: None }),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -21,7 +21,7 @@ use crate::{
 const TOLD_LIMIT: Duration = Duration::from_secs(20);
 const NAP: Duration = Duration::from_millis(20);
 /// A name for each of some asks.
-const EVENTS_MAX: f64 = 100_000.0;
+pub(super) const EVENTS_MAX: u64 = 100_000;
 /// Of an attempt: nothing follows.
 const END: u32 = 1;
 
@@ -39,7 +39,7 @@ pub(super) struct Site {
 impl Site {
     pub(super) fn of(session: &Session, among: Among) -> Site {
         let (spec, rate_per_s) = (&session.spec, session.params.number("rate"));
-        let events = (rate_per_s * spec.measure_ns as f64 / 1e9).clamp(1.0, EVENTS_MAX) as u64;
+        let events = (rate_per_s * spec.measure_ns as f64 / 1e9).max(1.0) as u64;
         Site {
             folder: spec.directory.clone(),
             lane: spec.lane,
@@ -70,7 +70,8 @@ impl Site {
     pub(super) fn told(&self) -> Result<Vec<u64>, Fault> {
         let (path, began) = (self.told_path(), Instant::now());
         while began.elapsed() < TOLD_LIMIT {
-            let mut found = sift(&read_whole(&path)?, BYTES_MIN).whole;
+            let mut found = Vec::new();
+            sift(&read_whole(&path)?, BYTES_MIN, |record| found.push(record));
             let end = found.pop();
             if end.is_some_and(|end| end.attempt == END && end.number == found.len() as u64) {
                 return Ok(found.iter().map(|one| self.among.own_ns(one.time_ns)).collect());
@@ -82,31 +83,6 @@ impl Site {
             path.display()
         );
         Err(Fault::Failed { reason })
-    }
-
-    /// Times that began on another host, and ended here. They are kept unless clocks are too loose for them: then
-    /// gives why.
-    pub(super) fn keep(
-        &self,
-        bench: &mut Bench,
-        op: OpIndex,
-        spans: &[(u64, u64)],
-    ) -> Option<String> {
-        let mut lengths: Vec<u64> =
-            spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
-        lengths.sort_unstable();
-        let median_ns = *lengths.get(lengths.len() / 2)?;
-        let error_ns = self.among.error_ns;
-        if error_ns > median_ns / 10 {
-            let [median, error] = [median_ns, error_ns].map(|ns| duration_text(ns as f64));
-            return Some(format!(
-                "times from host to host are not shown: half are within {median}, and clocks are known to {error}"
-            ));
-        }
-        for (from_ns, to_ns) in spans {
-            bench.operation_alone(op, (*from_ns).min(*to_ns), *to_ns, 0);
-        }
-        None
     }
 
     fn numbers_path(&self, lane: u32) -> PathBuf {
@@ -124,12 +100,12 @@ impl Site {
     pub(super) fn read_numbers(&self, lanes: u32) -> Result<Found, Fault> {
         let (mut times, mut own) = (BTreeMap::<u64, u64>::new(), Vec::new());
         for lane in 0..lanes {
-            for record in sift(&read_whole(&self.numbers_path(lane))?, BYTES_MIN).whole {
+            sift(&read_whole(&self.numbers_path(lane))?, BYTES_MIN, |record| {
                 *times.entry(record.number).or_default() += 1;
                 if lane == self.lane {
                     own.push(record.number);
                 }
-            }
+            });
         }
         let records = own.iter().filter(|number| times.get(number) == Some(&1)).count() as u64;
         let lost = own.len() as u64 - records;
@@ -138,4 +114,27 @@ impl Site {
         });
         Ok(Found { records, damage })
     }
+}
+
+/// Times that began on another host, and ended here. They are kept unless clocks are too loose for them: then gives
+/// why.
+pub(super) fn keep(
+    bench: &mut Bench,
+    op: OpIndex,
+    spans: &[(u64, u64)],
+    error_ns: u64,
+) -> Option<String> {
+    let mut lengths: Vec<u64> = spans.iter().map(|(from, to)| to.saturating_sub(*from)).collect();
+    lengths.sort_unstable();
+    let median_ns = *lengths.get(lengths.len() / 2)?;
+    if error_ns > median_ns / 10 {
+        let [median, error] = [median_ns, error_ns].map(|ns| duration_text(ns as f64));
+        return Some(format!(
+            "times from host to host are not shown: half are within {median}, and clocks are known to {error}"
+        ));
+    }
+    for (from_ns, to_ns) in spans {
+        bench.operation_alone(op, (*from_ns).min(*to_ns), *to_ns, 0);
+    }
+    None
 }
