@@ -214,7 +214,7 @@ fn hosts_of_one_folder_see_what_each_does_and_lose_nothing_of_it() {
 /// sshfs(1) keeps locks and what it knows of a file's length on each mount alone.
 #[test]
 fn a_network_file_system_that_shows_no_growth_and_keeps_no_lock_is_told_so() {
-    only_if!(has_hosts() && may_run(&["sshfs"]));
+    only_if!(has_hosts() && may_run(&["sshfs", "/dev/fuse"]));
     let bed = Bed::new();
     let mount = "sshfs -F /run/bed/ssh_config h1:/run/bed/one /run/bed/far";
     for host in ["lab", "h1", "h2"] {
