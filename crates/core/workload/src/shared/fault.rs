@@ -57,10 +57,6 @@ impl Making {
             }
         })?;
         let ended = ended.map_err(|error| failed(format!("sh not started: {error}")))?;
-        let how = match (ended.signal, ended.code) {
-            (Some(signal), _) => format!("signal {signal}"),
-            (None, code) => format!("exit code {}", code.unwrap_or(-1)),
-        };
-        Ok((took, how))
+        Ok((took, ended.how()))
     }
 }

@@ -171,9 +171,6 @@ impl Work for Looking {
     /// is outdated until it, or a newer one, is seen.
     fn settle<C: Clock>(&mut self, clock: &C, bench: &mut Bench) -> Result<u64, Fault> {
         let end_ns = clock.now_ns();
-        if let Eye::Mapped(_, numbers) = &self.eye {
-            self.site.keep_numbers(numbers)?;
-        }
         self.site.gate.pass()?;
         let (mut spans, mut newer_ns, error_ns) = (Vec::new(), None, self.site.among.error_ns);
         for (number, told_ns) in self.site.told()?.into_iter().enumerate().rev() {

@@ -44,7 +44,7 @@ use fault::Making;
 use lock::Locking;
 use look::{Eye, Looking};
 use record::{BYTES_MAX, BYTES_MIN, Pen, Reader, Record, write_all, write_kept};
-use site::{EVENTS_MAX, Site};
+use site::{EVENTS_MAX, Site, keep_numbers, read_numbers};
 use tell::{CURRENT, Event, MAPPED_BYTES, Telling};
 
 const TOGETHER: &str = "together";
@@ -121,6 +121,18 @@ enum Part {
     Asks(Talk),
     Answers(Talk),
     Locks(Locking),
+}
+
+impl Part {
+    /// That it was given, none of which another lane may have.
+    fn numbers(&self) -> &[u64] {
+        match self {
+            Part::Tells(Telling { event: Event::Store(_, numbers), .. })
+            | Part::Looks(Looking { eye: Eye::Mapped(_, numbers), .. })
+            | Part::Locks(Locking { numbers, .. }) => numbers,
+            _ => &[],
+        }
+    }
 }
 
 struct Ready(Part);
@@ -238,7 +250,7 @@ impl Prepared for Ready {
             Part::Tells(work) => driven(session, &ops[..1], at_rate, 0, work)?,
             Part::Looks(work) => {
                 let measured = driven(session, &ops[1..], by_turns, wait_ns, work)?;
-                return Ok(looked(session, measured, work));
+                looked(session, measured, work)
             }
             Part::Asks(work) => {
                 let mut measured = driven(session, ops, by_turns, 0, work)?;
@@ -252,8 +264,13 @@ impl Prepared for Ready {
                 measured
             }
         };
+        if !self.0.numbers().is_empty() {
+            keep_numbers(session, self.0.numbers())?;
+        }
         // One that looks has passed it before it heard when each event was.
-        session.gate.pass()?;
+        if !matches!(self.0, Part::Looks(_)) {
+            session.gate.pass()?;
+        }
         Ok(measured)
     }
 
@@ -261,10 +278,7 @@ impl Prepared for Ready {
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
         Ok(match &self.0 {
             Part::Appends(work) => work.next.number,
-            Part::Tells(Telling { event: Event::Store(_, numbers), .. })
-            | Part::Looks(Looking { eye: Eye::Mapped(_, numbers), .. })
-            | Part::Locks(Locking { numbers, .. }) => numbers.len() as u64,
-            _ => 0,
+            part => part.numbers().len() as u64,
         })
     }
 }
@@ -323,11 +337,9 @@ fn looked(session: &Session, measured: Measured, work: &mut Looking) -> Measured
 }
 
 fn read_back(session: &Session) -> Result<Found, Fault> {
-    let spec = &session.spec;
-    let among = spec.among.unwrap_or_default();
     match session.params.text("ask") {
         "append" => append::read_back(session, TOGETHER),
-        "lock" | "map" => Site::of(session, among).read_numbers(spec.lanes),
+        "lock" | "map" => read_numbers(session),
         _ => Ok(Found { records: 0, damage: None }),
     }
 }

@@ -84,36 +84,34 @@ impl Site {
         );
         Err(Fault::Failed { reason })
     }
+}
 
-    fn numbers_path(&self, lane: u32) -> PathBuf {
-        self.folder.join(format!("numbers-{lane}"))
-    }
+fn numbers_path(session: &Session, lane: u32) -> PathBuf {
+    session.spec.directory.join(format!("numbers-{lane}"))
+}
 
-    /// Each of which only one lane may have been given.
-    pub(super) fn keep_numbers(&self, numbers: &[u64]) -> Result<(), Fault> {
-        let lane = self.lane;
-        let record = |number: &u64| Record { lane, number: *number, ..Record::default() };
-        write_all(&self.numbers_path(lane), numbers.iter().map(record))
-    }
+/// Each of which only one lane may have been given.
+pub(super) fn keep_numbers(session: &Session, numbers: &[u64]) -> Result<(), Fault> {
+    let lane = session.spec.lane;
+    let record = |number: &u64| Record { lane, number: *number, ..Record::default() };
+    write_all(&numbers_path(session, lane), numbers.iter().map(record))
+}
 
-    /// Those of this lane that no other one was given.
-    pub(super) fn read_numbers(&self, lanes: u32) -> Result<Found, Fault> {
-        let (mut times, mut own) = (BTreeMap::<u64, u64>::new(), Vec::new());
-        for lane in 0..lanes {
-            sift(&read_whole(&self.numbers_path(lane))?, BYTES_MIN, |record| {
-                *times.entry(record.number).or_default() += 1;
-                if lane == self.lane {
-                    own.push(record.number);
-                }
-            });
-        }
-        let records = own.iter().filter(|number| times.get(number) == Some(&1)).count() as u64;
-        let lost = own.len() as u64 - records;
-        let damage = (lost > 0).then(|| {
-            format!("increments lost: {lost} of its {} numbers were given twice", own.len())
+/// Those of the session's lane that no other one was given.
+pub(super) fn read_numbers(session: &Session) -> Result<Found, Fault> {
+    let (mut times, mut own) = (BTreeMap::<u64, u64>::new(), Vec::new());
+    for lane in 0..session.spec.lanes {
+        sift(&read_whole(&numbers_path(session, lane))?, BYTES_MIN, |record| {
+            *times.entry(record.number).or_default() += 1;
+            if lane == session.spec.lane {
+                own.push(record.number);
+            }
         });
-        Ok(Found { records, damage })
     }
+    let records = own.iter().filter(|number| times.get(number) == Some(&1)).count() as u64;
+    let lost = own.len() as u64 - records;
+    let text = || format!("increments lost: {lost} of its {} numbers were given twice", own.len());
+    Ok(Found { records, damage: (lost > 0).then(text) })
 }
 
 /// Times that began on another host, and ended here. They are kept unless clocks are too loose for them: then gives
