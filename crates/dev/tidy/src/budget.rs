@@ -23,7 +23,8 @@ const LINES: &[(&str, usize)] = &[
     // of options, kills of it, real databases, a witness of a real disk, guests.
     // A fleet: a line for each host, and hosts that are network namespaces with an sshd.
     // Ranks: their words, three hosts on one machine, bad days on them, and a network file system.
-    ("core/cli", 11910),
+    // A plan that would allow its own command is refused, and shown.
+    ("core/cli", 11930),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
@@ -32,7 +33,8 @@ const LINES: &[(&str, usize)] = &[
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits.
     // Where ranks meet the core, and what is lost when another host does not find it.
-    ("core/lab", 9470),
+    // Who waits for longer than others have patience, and whose consent a fault needs.
+    ("core/lab", 9500),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them.
     ("core/record", 5510),
@@ -44,13 +46,14 @@ const LINES: &[(&str, usize)] = &[
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
     // A gate whose other lanes are elsewhere.
-    // A count in shared memory.
-    ("core/sys", 6660),
+    // A count in shared memory; how a program ended, in words.
+    ("core/sys", 6670),
     ("core/worker", 345),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
     // A journal that another host reads.
-    // What hosts see of each other: seven questions, and folders that lose, tear and come late.
-    ("core/workload", 20360),
+    // What hosts see of each other: seven questions, and folders that lose, tear and come late. What was seen too early,
+    // skipped, refused or left running.
+    ("core/workload", 20480),
     ("dev/testkit", 2155),
     // The front page and both helps name the same commands.
     ("dev/tidy", 1580),

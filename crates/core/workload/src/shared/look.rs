@@ -11,7 +11,7 @@ use pickfs_record::{Clock, MonotonicClock, OpIndex};
 use pickfs_sys::mapped_file::MappedFile;
 
 use super::{
-    record::{BYTES_MIN, Reader, Record, Sight, word},
+    record::{Reader, Sight, read_words, word},
     site::{Site, keep},
     tell::{STORED, unmapped},
 };
@@ -93,9 +93,9 @@ impl Looking {
             Eye::Tail(_) => self.look_at_tail(),
             &mut Eye::Names { come } => self.look_for_names(come),
             Eye::Current(path) => match begin_of(path) {
-                Ok(bytes) => match Record::read(&bytes) {
-                    Some(record) => self.see_version(record.number),
-                    None => self.count("torn_looks"),
+                Ok(bytes) => match read_words(&bytes).as_deref() {
+                    Some(&[version]) => self.see_version(version),
+                    _ => self.count("torn_looks"),
                 },
                 Err(_) => self.count("failed_looks"),
             },
@@ -149,7 +149,7 @@ impl Looking {
 /// More than a version has.
 fn begin_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    fs::File::open(path)?.take(2 * BYTES_MIN as u64).read_to_end(&mut bytes)?;
+    fs::File::open(path)?.take(64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -199,7 +199,7 @@ mod tests {
     use pickfs_record::{OpRecord, RecorderOptions, recorder, trial::Among};
 
     use super::*;
-    use crate::{phase::Gate, shared::record::write_all};
+    use crate::{phase::Gate, shared::record::write_words};
 
     fn site(folder: &std::path::Path, events: u64) -> Site {
         let among = Among { host: 1, hosts: 2, leads: true, offset_ns: 0, error_ns: 0 };
@@ -215,8 +215,7 @@ mod tests {
         looking.look().unwrap();
         assert_eq!(looking.counts, BTreeMap::from([("failed_looks", 1)]), "it is not there");
         for version in [0, 3, 3, 1, 0, 4] {
-            let record = Record { number: version, ..Record::default() };
-            write_all(&path, [record].into_iter()).unwrap();
+            write_words(&path, &[version]).unwrap();
             looking.look().unwrap();
         }
         fs::write(&path, b"half").unwrap();
@@ -241,7 +240,7 @@ mod tests {
     fn a_version_is_outdated_until_it_or_a_newer_one_is_seen() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("current");
-        write_all(&path, [Record { number: 9, ..Record::default() }].into_iter()).unwrap();
+        write_words(&path, &[9]).unwrap();
         let mut looking = Looking::new(site(folder.path(), 9), Eye::Current(path));
         looking.look().unwrap();
         let op = settled(&mut looking, MonotonicClock.now_ns().saturating_sub(10_000_000_000));

@@ -43,7 +43,7 @@ use append::Append;
 use fault::Making;
 use lock::Locking;
 use look::{Eye, Looking};
-use record::{BYTES_MAX, BYTES_MIN, Pen, Reader, Record, write_all, write_kept};
+use record::{BYTES_MAX, BYTES_MIN, Pen, Reader, write_kept, write_words};
 use site::{EVENTS_MAX, Site, keep_numbers, read_numbers};
 use tell::{CURRENT, Event, MAPPED_BYTES, Telling};
 
@@ -166,7 +166,7 @@ fn make(session: &Session, site: &Site) -> Result<(), Fault> {
             let path = site.name(number);
             File::create_new(&path).map(drop).map_err(Fault::io("create", &path))
         }),
-        "rename" => write_all(&site.folder.join(CURRENT), [Record::default()].into_iter()),
+        "rename" => write_words(&site.folder.join(CURRENT), &[0]),
         "answer" => answer::FILES.iter().try_for_each(|name| empty(name)),
         "lock" => lock::make(&site.folder),
         _ => write_kept(&site.folder.join(MAPPED), &[0; MAPPED_BYTES]),

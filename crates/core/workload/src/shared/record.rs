@@ -1,8 +1,8 @@
 //! Records that many hosts write into one file, and what became of them: each can be told from any other by itself.
 //!
 //! ```text
-//! bytes   0       8      12        16       24        32
-//!         | sum   | lane | attempt | number | time    | "pkfs", lane, number: again and again to the end |
+//! bytes   0       8      12        16       24
+//!         | sum   | lane | attempt | number | "pkfs", lane, number: again and again to the end |
 //! ```
 
 use std::{
@@ -18,7 +18,7 @@ use crate::{fault::Fault, workload::Session};
 
 pub(super) const BYTES_MIN: usize = 64;
 pub(super) const BYTES_MAX: usize = 65_536;
-const HEAD: usize = 32;
+const HEAD: usize = 24;
 const MARK: u32 = u32::from_le_bytes(*b"pkfs");
 /// Hours of appends; more is none of ours.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -29,7 +29,6 @@ pub(super) struct Record {
     pub(super) number: u64,
     /// Of one whose earlier attempts were refused, and may be there all the same.
     pub(super) attempt: u32,
-    pub(super) time_ns: u64,
 }
 
 impl Record {
@@ -41,7 +40,7 @@ impl Record {
     /// At least [`BYTES_MIN`] bytes, and a multiple of eight.
     pub(super) fn fill(&self, bytes: &mut [u8]) {
         let first = u64::from(self.lane) | (u64::from(self.attempt) << 32);
-        let head = [first, self.number, self.time_ns].map(u64::to_le_bytes).concat();
+        let head = [first, self.number].map(u64::to_le_bytes).concat();
         bytes[8..HEAD].copy_from_slice(&head);
         let piece = self.piece().to_le_bytes();
         bytes[HEAD..].chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&piece));
@@ -52,9 +51,9 @@ impl Record {
     /// Nothing where one byte is another. No record begins among the pieces of one, so that whoever looks at each byte of
     /// a file reads it a few times, whoever wrote it.
     pub(super) fn read(bytes: &[u8]) -> Option<Record> {
-        let [first, number, time_ns] = [8, 16, 24].map(|at| word(bytes, at));
+        let (first, number) = (word(bytes, 8), word(bytes, 16));
         let (lane, attempt) = (first as u32, (first >> 32) as u32);
-        let record = Record { lane, number, attempt, time_ns };
+        let record = Record { lane, number, attempt };
         let mut pieces = bytes.get(HEAD..BYTES_MIN.max(bytes.len()))?.chunks_exact(8);
         let is_own = lane != MARK && pieces.all(|piece| word(piece, 0) == record.piece());
         (is_own && word(bytes, 0) == sum(&bytes[8..])).then_some(record)
@@ -126,17 +125,20 @@ pub(super) fn read_whole(path: &Path) -> Result<Vec<u8>, Fault> {
     }
 }
 
-/// All at once, and kept before it is closed.
-pub(super) fn write_all(path: &Path, records: impl Iterator<Item = Record>) -> Result<(), Fault> {
-    let mut bytes = Vec::new();
-    for record in records {
-        let at = bytes.len();
-        bytes.resize(at + BYTES_MIN, 0);
-        record.fill(&mut bytes[at..]);
-    }
-    write_kept(path, &bytes)
+/// With their sum before them.
+pub(super) fn write_words(path: &Path, words: &[u64]) -> Result<(), Fault> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    write_kept(path, &[&sum(&bytes).to_le_bytes(), &bytes[..]].concat())
 }
 
+/// Nothing where they are not whole.
+pub(super) fn read_words(bytes: &[u8]) -> Option<Vec<u64>> {
+    let words: Vec<u64> = bytes.chunks_exact(8).map(|bytes| word(bytes, 0)).collect();
+    let is_whole = *words.first()? == sum(&bytes[8..]);
+    is_whole.then(|| words[1..].into())
+}
+
+/// All at once, and kept before it is closed.
 pub(super) fn write_kept(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let file = File::create(path).map_err(Fault::io("create", path))?;
     file.write_all_at(bytes, 0).map_err(Fault::io("write", path))?;
@@ -245,14 +247,14 @@ mod tests {
 
     fn written(lane: u32, number: u64) -> Vec<u8> {
         let mut bytes = vec![0; SIZE];
-        Record { lane, number, attempt: 0, time_ns: 7 }.fill(&mut bytes);
+        Record { lane, number, attempt: 7 }.fill(&mut bytes);
         bytes
     }
 
     #[test]
     fn a_record_is_itself_and_with_any_other_byte_none() {
         let bytes = written(3, 1 << 40);
-        let whole = Record { lane: 3, number: 1 << 40, attempt: 0, time_ns: 7 };
+        let whole = Record { lane: 3, number: 1 << 40, attempt: 7 };
         assert_eq!(Record::read(&bytes), Some(whole));
         for at in 0..SIZE {
             let mut other = bytes.clone();

@@ -9,7 +9,7 @@ use std::{
 
 use pickfs_record::{OpIndex, quantity::duration_text, trial::Among};
 
-use super::record::{BYTES_MIN, Record, read_whole, sift, write_all};
+use super::record::{read_whole, read_words, write_words};
 use crate::{
     bench::Bench,
     fault::Fault,
@@ -22,8 +22,6 @@ const TOLD_LIMIT: Duration = Duration::from_secs(20);
 const NAP: Duration = Duration::from_millis(20);
 /// A name for each of some asks.
 pub(super) const EVENTS_MAX: u64 = 100_000;
-/// Of an attempt: nothing follows.
-const END: u32 = 1;
 
 #[derive(Clone)]
 pub(super) struct Site {
@@ -60,21 +58,16 @@ impl Site {
 
     /// Times of the own clock, by number, to all others.
     pub(super) fn tell(&self, own_ns: &[u64]) -> Result<(), Fault> {
-        let record = |number, time_ns| Record { lane: self.lane, number, attempt: 0, time_ns };
-        let times = (0..).zip(own_ns).map(|(n, at_ns)| record(n, self.among.first_ns(*at_ns)));
-        let end = Record { attempt: END, ..record(own_ns.len() as u64, 0) };
-        write_all(&self.told_path(), times.chain([end]))
+        let times: Vec<u64> = own_ns.iter().map(|at_ns| self.among.first_ns(*at_ns)).collect();
+        write_words(&self.told_path(), &times)
     }
 
     /// The same on the own clock here, when all have ended.
     pub(super) fn told(&self) -> Result<Vec<u64>, Fault> {
         let (path, began) = (self.told_path(), Instant::now());
         while began.elapsed() < TOLD_LIMIT {
-            let mut found = Vec::new();
-            sift(&read_whole(&path)?, BYTES_MIN, |record| found.push(record));
-            let end = found.pop();
-            if end.is_some_and(|end| end.attempt == END && end.number == found.len() as u64) {
-                return Ok(found.iter().map(|one| self.among.own_ns(one.time_ns)).collect());
+            if let Some(told) = read_words(&read_whole(&path)?) {
+                return Ok(told.into_iter().map(|at_ns| self.among.own_ns(at_ns)).collect());
             }
             thread::sleep(NAP);
         }
@@ -92,21 +85,18 @@ fn numbers_path(session: &Session, lane: u32) -> PathBuf {
 
 /// Each of which only one lane may have been given.
 pub(super) fn keep_numbers(session: &Session, numbers: &[u64]) -> Result<(), Fault> {
-    let lane = session.spec.lane;
-    let record = |number: &u64| Record { lane, number: *number, ..Record::default() };
-    write_all(&numbers_path(session, lane), numbers.iter().map(record))
+    write_words(&numbers_path(session, session.spec.lane), numbers)
 }
 
 /// Those of the session's lane that no other one was given.
 pub(super) fn read_numbers(session: &Session) -> Result<Found, Fault> {
     let (mut times, mut own) = (BTreeMap::<u64, u64>::new(), Vec::new());
     for lane in 0..session.spec.lanes {
-        sift(&read_whole(&numbers_path(session, lane))?, BYTES_MIN, |record| {
-            *times.entry(record.number).or_default() += 1;
-            if lane == session.spec.lane {
-                own.push(record.number);
-            }
-        });
+        let given = read_words(&read_whole(&numbers_path(session, lane))?).unwrap_or_default();
+        given.iter().for_each(|number| *times.entry(*number).or_default() += 1);
+        if lane == session.spec.lane {
+            own = given;
+        }
     }
     let records = own.iter().filter(|number| times.get(number) == Some(&1)).count() as u64;
     let lost = own.len() as u64 - records;

@@ -6,7 +6,7 @@ use pickfs_record::{Clock, OpIndex};
 use pickfs_sys::mapped_file::MappedFile;
 
 use super::{
-    record::{Pen, Record, write_all},
+    record::{Pen, Record, write_words},
     site::Site,
 };
 use crate::{
@@ -75,7 +75,7 @@ impl Work for Telling {
             Event::Create | Event::Remove => self.path = self.site.name(number),
             Event::Rename => {
                 self.path = self.site.folder.join("next");
-                write_all(&self.path, [Record { number: number + 1, ..record }].into_iter())?;
+                write_words(&self.path, &[number + 1])?;
             }
             Event::Store(map, numbers) => numbers.push(map.add_at(0, 1).map_err(unmapped)?),
         }
