@@ -22,8 +22,7 @@ const LINES: &[(&str, usize)] = &[
     // The list of plans has groups and times. The verb of crashes: its words, the list
     // of options, kills of it, real databases, a witness of a real disk, guests.
     // A fleet: a line for each host, and hosts that are network namespaces with an sshd.
-    // Ranks: their words, three hosts on one machine, bad days on them, and a network file system.
-    // A plan that would allow its own command is refused, and shown.
+    // Ranks: their words, three hosts on one machine, bad days, a network file system, a plan's own consent.
     ("core/cli", 11930),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
@@ -32,8 +31,7 @@ const LINES: &[(&str, usize)] = &[
     // What crashes were seen to leave of a candidate stands in place of what is declared of it.
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits.
-    // Where ranks meet the core, and what is lost when another host does not find it.
-    // Who waits for longer than others have patience, and whose consent a fault needs.
+    // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long.
     ("core/lab", 9500),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them.
@@ -51,8 +49,7 @@ const LINES: &[(&str, usize)] = &[
     ("core/worker", 345),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
     // A journal that another host reads.
-    // What hosts see of each other: seven questions, and folders that lose, tear and come late. What was seen too early,
-    // skipped, refused or left running.
+    // What hosts see of each other: eight questions, folders that lose, tear and come late; what is seen too early.
     ("core/workload", 20480),
     ("dev/testkit", 2155),
     // The front page and both helps name the same commands.
