@@ -68,7 +68,8 @@ pub fn nameless(mut run: RunRecord) -> serde_json::Result<RunRecord> {
 
 /// The program, the plan and options that name nothing of the machine.
 fn typed(plan: &Plan) -> Vec<String> {
-    const BARE: &str = "--ram --erase --until-decided --allow-drop-caches --allow-system-tuning --allow-realtime --allow-fault";
+    const BARE: &str = "--ram --erase --until-decided --allow-drop-caches --allow-system-tuning --allow-realtime \
+        --allow-fault";
     const VALUED: &str = "--fs --reference --engine --device-state --size --blocks --seed --measure --warmup \
         --raw-probe --set --axis --budget --cpus";
     const PLACES: &str = "--dir --device --log-device";

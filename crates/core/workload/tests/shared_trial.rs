@@ -1,6 +1,5 @@
-//! What hosts see of each other, where hosts are threads, each with the folder that stands at its place: one for all, or copies that another thread makes late, in
-//! part or never.
-
+//! What hosts see of each other, where hosts are threads, each with the folder that stands at its place: one for all, or
+//! copies that another thread makes late, in part or never.
 #![allow(clippy::unwrap_used)]
 
 use std::{
