@@ -208,6 +208,11 @@ fn hosts_of_one_folder_see_what_each_does_and_lose_nothing_of_it() {
     let appends = trials["append"].op("append").unwrap().service.count;
     assert!((100..=102).contains(&appends), "the third host reads: {appends}");
     assert!(trials["answer"].op("round trip").unwrap().service.count > 20);
+    let more = "--axis ask=append --set fault=true --allow-fault --ranks-patience 20s";
+    let said = bed.run_in("/run/bed/one", SHARED, OPEN_MPI, "fault", more).output().unwrap();
+    let notes = &bed.asked("fault")["append"].notes;
+    let is_made = notes.iter().any(|note| note.starts_with("fault: ended by exit code 0"));
+    assert!(is_made, "{notes:?} {said:?}");
     bed.assert_nothing_runs();
 }
 

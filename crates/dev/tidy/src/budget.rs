@@ -23,7 +23,7 @@ const LINES: &[(&str, usize)] = &[
     // of options, kills of it, real databases, a witness of a real disk, guests.
     // A fleet: a line for each host, and hosts that are network namespaces with an sshd.
     // Ranks: their words, three hosts on one machine, bad days, a network file system, a plan's own consent.
-    ("core/cli", 11930),
+    ("core/cli", 11940),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
