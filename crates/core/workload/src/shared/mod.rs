@@ -135,8 +135,6 @@ impl Part {
     }
 }
 
-struct Ready(Part);
-
 fn prepare(session: &Session) -> Result<Box<dyn Prepared>, Fault> {
     let among = session.spec.among.filter(|among| among.hosts > 1);
     let among = among.ok_or_else(|| Fault::Skipped {
@@ -153,7 +151,7 @@ fn prepare(session: &Session) -> Result<Box<dyn Prepared>, Fault> {
     }
     // Nobody looks for a file before it is there: some file systems remember for long that it was not.
     session.gate.pass()?;
-    Ok(Box::new(Ready(part(session, site)?)))
+    Ok(Box::new(part(session, site)?))
 }
 
 fn make(session: &Session, site: &Site) -> Result<(), Fault> {
@@ -235,12 +233,12 @@ fn driven(
     measurement.run(work, &mut pace, Span::time(session.spec.measure_ns + more_ns))
 }
 
-impl Prepared for Ready {
+impl Prepared for Part {
     fn measure(&mut self, session: &Session) -> Result<Measured, Fault> {
         let at_rate = Arrival::Fixed { rate_per_s: session.params.number("rate") };
         let by_turns = Arrival::Closed { pause_ns: session.params.integer("every") };
         let (ops, wait_ns) = (&session.ops[..], session.params.integer("wait"));
-        let measured = match &mut self.0 {
+        let measured = match self {
             Part::StandsBy => {
                 let load = LoadRecord { began_ns: MonotonicClock.now_ns(), ..Default::default() };
                 thread::sleep(Duration::from_nanos(session.spec.measure_ns));
@@ -264,11 +262,11 @@ impl Prepared for Ready {
                 measured
             }
         };
-        if !self.0.numbers().is_empty() {
-            keep_numbers(session, self.0.numbers())?;
+        if !self.numbers().is_empty() {
+            keep_numbers(session, self.numbers())?;
         }
         // One that looks has passed it before it heard when each event was.
-        if !matches!(self.0, Part::Looks(_)) {
+        if !matches!(self, Part::Looks(_)) {
             session.gate.pass()?;
         }
         Ok(measured)
@@ -276,7 +274,7 @@ impl Prepared for Ready {
 
     /// What another host must find. Whether it sees what goes on beside that, is what was measured.
     fn verify(&mut self, _session: &Session) -> Result<u64, Fault> {
-        Ok(match &self.0 {
+        Ok(match self {
             Part::Appends(work) => work.next.number,
             part => part.numbers().len() as u64,
         })
