@@ -15,8 +15,8 @@ use pickfs_store::is_own;
 use crate::terminal;
 
 /// Parameters of workloads that are commands, or say who runs them and where.
-const COMMANDS: [&str; 8] =
-    ["setup", "prepare", "command", "cleanup", "teardown", "job", "user", "environment"];
+const COMMANDS: [&str; 9] =
+    ["setup", "prepare", "command", "cleanup", "teardown", "job", "user", "environment", "fault"];
 
 pub fn steps_text(plan: &Plan, cells: &[Cell]) -> anyhow::Result<String> {
     let mut text = String::new();

@@ -184,6 +184,9 @@ pub struct PlanChanges {
     /// Allow SCHED_FIFO where the parameter thread_policy asks for it
     #[arg(help_heading = ALLOW, long)]
     pub allow_realtime: bool,
+    /// Allow the words of the parameter fault of workload shared to be run, on the first host; a plan cannot allow it
+    #[arg(help_heading = ALLOW, long)]
+    pub allow_fault: bool,
 }
 
 /// State of a device before each make.
@@ -214,7 +217,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "RUN", conflicts_with_all = [
         "plan", "fio", "resume", "candidates", "reference", "engine", "dirs", "ram", "device_state", "image_dir", "size",
         "blocks", "measure", "warmup", "raw_probe", "set", "axis", "until_decided", "budget", "explain", "cpus",
-        "allow_drop_caches", "allow_system_tuning", "allow_realtime", "ranks",
+        "allow_drop_caches", "allow_system_tuning", "allow_realtime", "allow_fault", "ranks",
     ])]
     pub again: Option<PathBuf>,
     /// On many hosts at once, each for itself, by ssh to those of this file (one a line), or `slurm`: by srun to those of

@@ -52,6 +52,8 @@ pub fn changed_plan(mut plan: Plan, choice: &PlanChanges) -> anyhow::Result<Plan
     plan.consent.drop_caches |= choice.allow_drop_caches;
     plan.consent.system_tuning |= choice.allow_system_tuning;
     plan.consent.realtime |= choice.allow_realtime;
+    // Of a plan, that would be its own consent to its own words.
+    plan.consent.fault = choice.allow_fault;
     Ok(plan)
 }
 

@@ -6,16 +6,18 @@
 #[path = "pickfs/mod.rs"]
 mod pickfs;
 
-use std::process::Command;
+use std::{collections::BTreeMap, process::Command};
 
 use pickfs::{PICKFS, Said, reason, record};
-use pickfs_record::{Outcome, RunRecord};
+use pickfs_record::{Outcome, RunRecord, TrialRecord};
 use pickfs_testkit::{Program, may_run, only_if, until};
 
 const OPEN_MPI: &str = "mpirun.openmpi --host h1:1,h2:1,h3:1 --mca btl_tcp_if_include 10.213.99.0/24 \
                         --mca oob_tcp_if_include 10.213.99.0/24";
 const MPICH: &str = "mpiexec.mpich -hosts h1:1,h2:1,h3:1";
 const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/short.toml");
+
+const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/shared.toml");
 
 fn has_hosts() -> bool {
     may_run(&["ip", "unshare", "nsenter", "sshd", "ssh", "mpirun.openmpi", "mpiexec.mpich"])
@@ -62,11 +64,25 @@ impl Bed {
     }
 
     fn run(&self, launcher: &str, name: &str, more: &str) -> Command {
+        self.run_in("/run/bed/one", PLAN, launcher, name, more)
+    }
+
+    fn run_in(&self, dir: &str, plan: &str, launcher: &str, name: &str, more: &str) -> Command {
         let out = self.out.path().join(name);
         let more = more.split_whitespace();
         let more = more.chain(["--out", out.to_str().unwrap(), "--ranks", launcher]);
-        let plan = ["run", PLAN, "--yes", "--json", "--dir", "/run/bed/one"];
+        let plan = ["run", plan, "--yes", "--json", "--dir", dir];
         self.pickfs(&[&plan[..], &more.collect::<Vec<_>>()].concat())
+    }
+
+    /// Trials of the plan of shared files, by what they ask.
+    fn asked(&self, name: &str) -> BTreeMap<String, TrialRecord> {
+        let run = self.kept(name);
+        let ask = |trial: &TrialRecord| {
+            let cell = run.cells.iter().find(|cell| cell.id == trial.cell).unwrap();
+            cell.workload.params["ask"].as_str().unwrap().to_owned()
+        };
+        run.trials.iter().map(|trial| (ask(trial), trial.clone())).collect()
     }
 
     fn kept(&self, name: &str) -> RunRecord {
@@ -162,6 +178,66 @@ fn the_doctor_says_who_is_there_and_names_a_host_with_another_folder() {
     let said = doctor("/run/bed/apart");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("h3 is not the folder of the others"), "{said:?}");
+    bed.assert_nothing_runs();
+}
+
+#[test]
+fn hosts_of_one_folder_see_what_each_does_and_lose_nothing_of_it() {
+    only_if!(has_hosts());
+    let (page, plan) =
+        (include_str!("../../../../docs/ranks.md"), include_str!("rank_hosts/shared.toml"));
+    assert!(page.contains(plan), "docs/ranks.md shows another plan");
+    let bed = Bed::new();
+    let mut run = bed.run_in("/run/bed/one", SHARED, OPEN_MPI, "shared", "--ranks-patience 20s");
+    let said = Said::from(run.output().unwrap());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let trials = bed.asked("shared");
+    assert_eq!(trials.len(), 8);
+    for (ask, trial) in &trials {
+        assert_eq!(trial.outcome, Outcome::Finished, "{ask}: {trial:?}");
+        let count = |name: &str| trial.counts.get(name).copied().unwrap_or(0.0);
+        let kept = ["records_verified", "records_read_elsewhere"].map(count);
+        assert_eq!(kept[0], kept[1], "{ask}: {:?}", trial.counts);
+        let apart = trial.hosts.iter().map(|host| host.start_skew_ns).max();
+        assert!(apart < Some(10_000_000_000), "who stands by begins with the others: {apart:?}");
+        let is_seen = ["tail", "create", "remove", "rename", "map"].contains(&&**ask);
+        assert!(count("not_seen") == 0.0 && is_seen == (count("seen") > 0.0), "{ask}: {trial:?}");
+        let keeps = ["append", "lock", "map"].contains(&&**ask);
+        assert_eq!(kept[0] >= 20.0, keeps, "{ask}: {:?}", trial.counts);
+    }
+    let appends = trials["append"].op("append").unwrap().service.count;
+    assert!((100..=102).contains(&appends), "the third host reads: {appends}");
+    assert!(trials["answer"].op("round trip").unwrap().service.count > 20);
+    let more = "--axis ask=append --set fault=true --allow-fault --ranks-patience 20s";
+    let said = bed.run_in("/run/bed/one", SHARED, OPEN_MPI, "fault", more).output().unwrap();
+    let notes = &bed.asked("fault")["append"].notes;
+    let is_made = notes.iter().any(|note| note.starts_with("fault: ended by exit code 0"));
+    assert!(is_made, "{notes:?} {said:?}");
+    bed.assert_nothing_runs();
+}
+
+/// sshfs(1) keeps locks and what it knows of a file's length on each mount alone.
+#[test]
+fn a_network_file_system_that_shows_no_growth_and_keeps_no_lock_is_told_so() {
+    only_if!(has_hosts() && may_run(&["sshfs", "/dev/fuse"]));
+    let bed = Bed::new();
+    let mount = "sshfs -F /run/bed/ssh_config h1:/run/bed/one /run/bed/far";
+    for host in ["lab", "h1", "h2"] {
+        let words = ["/run/bed/rsh", host, mount];
+        let words = if host == "lab" { vec!["sh", "-c", mount] } else { words.to_vec() };
+        let said = Said::from(bed.command(&words).output().unwrap());
+        assert_eq!(said.code, Some(0), "{host}: {said:?}");
+    }
+    let two = OPEN_MPI.replace(",h3:1", "");
+    let more = "--axis ask=tail,lock --ranks-patience 30s";
+    let said = bed.run_in("/run/bed/far", SHARED, &two, "far", more).output().unwrap();
+    let trials = bed.asked("far");
+    let tail = &trials["tail"];
+    assert_eq!(tail.outcome, Outcome::Finished, "{tail:?} {said:?}");
+    assert!(tail.counts["not_seen"] > 40.0, "{:?}", tail.counts);
+    let why = reason(&trials["lock"]);
+    assert!(why.starts_with("records lost: ") && why.contains("increments lost"), "{why}");
+    assert!(trials["lock"].flags.iter().any(|flag| flag.kind == "records-lost"));
     bed.assert_nothing_runs();
 }
 

@@ -351,6 +351,8 @@ pub fn trial_spec(
         measure_ns: (plan.timing.measure_s * 1e9) as u64,
         // A capacity is what is sustained.
         sustain_ns: plan.capacity.map_or((plan.timing.sustain_s * 1e9) as u64, |_| 0),
+        // A rank knows it of its own.
+        among: None,
         cpu: placement.measuring,
         helper_cpu: placement.helping,
         cpus: placement.of_worker(),

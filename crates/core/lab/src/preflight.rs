@@ -78,6 +78,13 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
                     --allow-realtime or realtime = true under [consent]";
         return Err(PreflightError::Refused(text.into()));
     }
+    let makes_fault =
+        |cell: &Cell| cell.workload.params.get("fault").is_some_and(|words| *words != "");
+    if !plan.consent.fault && expansion.cells.iter().any(makes_fault) {
+        let text =
+            "fault runs a command of the plan on the first host; allow it with --allow-fault";
+        return Err(PreflightError::Refused(text.into()));
+    }
     ranks::check(plan, &expansion).map_err(PreflightError::Refused)?;
     settle_engines(plan, &mut expansion);
     replace_declared(&mut expansion, &plan.backing);

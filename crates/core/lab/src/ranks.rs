@@ -6,6 +6,7 @@ use pickfs_analysis::doubts::RECORDS_LOST;
 use pickfs_record::{
     BackingSpec, Environment, Plan, TrialRecord, WorkerMessage,
     plan::RanksSpec,
+    quantity::duration_text,
     record::{Flag, HostShare},
 };
 
@@ -65,9 +66,9 @@ pub fn is_there() -> bool {
     RANKS.get().is_some()
 }
 
-/// Those whose lanes each have files of their own, and times that can be merged. Those of the engines are processes
-/// around one memory.
-const WORKLOADS: [&str; 4] = ["null", "journal", "files", "column"];
+/// Those whose lanes each have files of their own, or ask of files of all, and times that can be merged. Those of the
+/// engines are processes around one memory.
+const WORKLOADS: [&str; 5] = ["null", "journal", "files", "column", "shared"];
 
 /// Why a plan cannot be run over ranks.
 pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
@@ -83,6 +84,9 @@ pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
         _ if !matches!(plan.backing, BackingSpec::Directory { .. }) => {
             refused("ranks share a folder that is mounted on every host; name it with --dir")
         }
+        _ if plan.workload == "queue" => refused(
+            "whether a mapped queue works between hosts, workload shared tells with ask = map",
+        ),
         _ if !WORKLOADS.contains(&&*plan.workload) => Err(format!(
             "--ranks: workload {} is not measured over hosts; there are {}",
             plan.workload,
@@ -101,8 +105,22 @@ pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
         Plan { cpus: Some(_), .. } => {
             refused("processors are those of the hosts; leave --cpus to the launcher")
         }
+        _ if plan.workload == "shared" => check_wait(asked, expansion),
         _ => Ok(()),
     }
+}
+
+/// Those that have ended wait for those that still look.
+fn check_wait(asked: &RanksSpec, expansion: &Expansion) -> Result<(), String> {
+    let waits = expansion.cells.iter().filter_map(|cell| cell.workload.params.get("wait"));
+    let wait_ns = waits.filter_map(|wait| wait.as_u64()).max().unwrap_or(0) as f64;
+    if wait_ns < asked.patience_s * 1e9 {
+        return Ok(());
+    }
+    let [wait, patience] = [wait_ns, asked.patience_s * 1e9].map(duration_text);
+    Err(format!(
+        "--ranks: wait = {wait} is not shorter than --ranks-patience {patience}; name a longer patience"
+    ))
 }
 
 /// Where they cannot be gathered now, no further trial can be made.
@@ -266,10 +284,15 @@ mod tests {
         }
         add(&Nobody);
         let text = crate::plans::built_in("quick").expect("built in").text;
-        let mut plan = read_plan("quick", text).expect("it reads");
-        let workload = pickfs_workload::find(&plan.workload).expect("known");
-        let expansion = expand::expand(&plan, workload, |_| pickfs_record::Durability::PowerLoss);
-        let expansion = expansion.expect("expands");
+        let read = |text: &str| read_plan("a plan", text).expect("it reads");
+        let expanded = |plan: &Plan| {
+            let workload = pickfs_workload::find(&plan.workload).expect("known");
+            let durability =
+                |_: &pickfs_record::CandidateSpec| pickfs_record::Durability::PowerLoss;
+            expand::expand(plan, workload, durability).expect("expands")
+        };
+        let mut plan = read(text);
+        let expansion = expanded(&plan);
         assert_eq!(check(&plan, &expansion), Ok(()));
         let launcher = vec!["mpirun".into()];
         plan.ranks = Some(RanksSpec { launcher, patience_s: 60.0 });
@@ -278,5 +301,13 @@ mod tests {
         assert_eq!(check(&plan, &expansion), Ok(()));
         plan.explain_above_ns = Some(1);
         assert!(check(&plan, &expansion).expect_err("causes").contains("leave --explain out"));
+        plan.workload = "queue".into();
+        assert!(check(&plan, &expansion).expect_err("a mapped file").contains("ask = map"));
+        let text = include_str!("../../cli/tests/rank_hosts/shared.toml");
+        let mut long = Plan { ranks: plan.ranks, backing: plan.backing, ..read(text) };
+        assert_eq!(check(&long, &expanded(&long)), Ok(()));
+        long.params.insert("wait".into(), "60s".into());
+        let text = "--ranks: wait = 60.0 s is not shorter than --ranks-patience 60.0 s; name a longer patience";
+        assert_eq!(check(&long, &expanded(&long)), Err(text.into()));
     }
 }

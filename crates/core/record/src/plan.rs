@@ -226,4 +226,7 @@ pub struct Consent {
     /// SCHED_FIFO may be asked for.
     #[serde(default)]
     pub realtime: bool,
+    /// The command `fault` may be run; no plan file can say so.
+    #[serde(default)]
+    pub fault: bool,
 }

@@ -68,6 +68,36 @@ pub struct TrialSpec {
     /// Longest time of the closed loop after the measurement; 0 for none.
     #[serde(default)]
     pub sustain_ns: u64,
+    /// Where lanes are on several hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub among: Option<Among>,
+}
+
+/// A lane among those of other hosts.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub struct Among {
+    /// Its host, from 0, and how many there are.
+    pub host: u32,
+    pub hosts: u32,
+    /// It is the first lane of its host.
+    pub leads: bool,
+    /// The first host's clock less this one's, give or take the error.
+    pub offset_ns: i64,
+    pub error_ns: u64,
+}
+
+impl Among {
+    /// A time of the own clock on the first host's.
+    pub fn first_ns(self, own_ns: u64) -> u64 {
+        own_ns.saturating_add_signed(self.offset_ns)
+    }
+
+    /// A time of the first host's clock on the own one.
+    pub fn own_ns(self, first_ns: u64) -> u64 {
+        first_ns.saturating_add_signed(self.offset_ns.saturating_neg())
+    }
 }
 
 fn one() -> u32 {

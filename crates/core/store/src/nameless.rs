@@ -30,7 +30,7 @@ const OURS: &str = "; appender; device completion; idle processor, waking up; in
     reader; seeker; timer; words";
 /// Fields of text that is written while it runs, of the user's own commands, and facts that somebody may have given a
 /// name.
-const PROSE: &str = "args channels cleanup command missing needs note notes output prepare question reason remedy \
+const PROSE: &str = "args channels cleanup command fault missing needs note notes output prepare question reason remedy \
     script setup teardown text typed device.model host.product kernel.release kernel.version log_device.model os.name";
 /// What follows in a note of the workload `command` is an account, or processes.
 const NAMING: [&str; 2] = [
@@ -68,8 +68,8 @@ pub fn nameless(mut run: RunRecord) -> serde_json::Result<RunRecord> {
 
 /// The program, the plan and options that name nothing of the machine.
 fn typed(plan: &Plan) -> Vec<String> {
-    const BARE: &str =
-        "--ram --erase --until-decided --allow-drop-caches --allow-system-tuning --allow-realtime";
+    const BARE: &str = "--ram --erase --until-decided --allow-drop-caches --allow-system-tuning --allow-realtime \
+        --allow-fault";
     const VALUED: &str = "--fs --reference --engine --device-state --size --blocks --seed --measure --warmup \
         --raw-probe --set --axis --budget --cpus";
     const PLACES: &str = "--dir --device --log-device";

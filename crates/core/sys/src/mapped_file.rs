@@ -10,6 +10,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
@@ -103,6 +104,19 @@ impl MappedFile {
         Ok(())
     }
 
+    /// Adds to the eight bytes there, which must be aligned, and gives what they were: one step for everybody who shares
+    /// the memory.
+    pub fn add_at(&self, offset_bytes: usize, count: u64) -> Result<u64, MapError> {
+        let word = self.at(offset_bytes, 8)?.cast::<u64>();
+        if !word.is_aligned() {
+            let range = offset_bytes..offset_bytes + 8;
+            return Err(MapError::OutOfBounds { range, length_bytes: self.mapping.length_bytes });
+        }
+        // SAFETY: `at` has checked that the eight bytes are inside the mapping, which is writable and lives as long as
+        // `self`; they are aligned, and no reference to them is ever handed out.
+        Ok(unsafe { AtomicU64::from_ptr(word) }.fetch_add(count, Ordering::AcqRel))
+    }
+
     /// As fdatasync would. The start is rounded down to a page.
     pub fn sync(&self, range: Range<usize>) -> Result<(), MapError> {
         let start = range.start - range.start % rustix::param::page_size();
@@ -151,6 +165,15 @@ mod tests {
         let mut back = [0; 4];
         map.read_at(0, &mut back).unwrap();
         assert_eq!(&back, b"back");
+    }
+
+    #[test]
+    fn two_mappings_of_one_file_count_together() {
+        let (file, map) = mapped(4096);
+        let other = MappedFile::map(&file, "test".as_ref(), 4096).unwrap();
+        assert_eq!((map.add_at(16, 3).unwrap(), other.add_at(16, 1).unwrap()), (0, 3));
+        assert_eq!(map.add_at(16, 0).unwrap(), 4);
+        assert!(map.add_at(12, 1).is_err() && map.add_at(4092, 1).is_err());
     }
 
     #[test]

@@ -56,6 +56,16 @@ pub struct Ended {
     pub input_output: InputOutput,
 }
 
+impl Ended {
+    pub fn how(&self) -> String {
+        match (self.code, self.signal) {
+            (Some(code), _) => format!("exit code {code}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            _ => "an unknown cause".into(),
+        }
+    }
+}
+
 /// What processes read and wrote, as the kernel counts it: by calls, whatever stands behind the
 /// descriptor, and by what went to a block device or is to go there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -22,6 +22,7 @@ pub mod phase;
 pub mod placement;
 mod recording;
 pub mod role;
+mod shared;
 mod slow;
 pub mod workload;
 
@@ -35,6 +36,7 @@ pub use param::{Check, Literal, Param, ParamError, Resolved};
 pub use placement::{NODES, pin, rank};
 pub use recording::Recording;
 pub use role::{MEASURING, roles_are_played_by};
+pub use shared::reader_of_all;
 pub use slow::{measurement_begins, write_slow_operations_to};
 
 pub use workload::{Found, Length, Prepared, Scratch, Session, TooLarge, Workload, add, all, find};

@@ -13,6 +13,7 @@ use crate::{
     null,
     param::{Param, ParamError, Resolved},
     phase::{Gate, LabLine},
+    shared,
 };
 
 static CORE: &[Workload] = &[
@@ -22,6 +23,7 @@ static CORE: &[Workload] = &[
     files::WORKLOAD,
     command::WORKLOAD,
     fio::WORKLOAD,
+    shared::WORKLOAD,
 ];
 
 static MORE: OnceLock<&[Workload]> = OnceLock::new();

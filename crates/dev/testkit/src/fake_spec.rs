@@ -35,5 +35,6 @@ pub fn fake_spec(workload: &str, directory: &Path, params: Map<String, Value>) -
         drop_caches: false,
         final_sync: Vec::new(),
         sustain_ns: 0,
+        among: None,
     }
 }

@@ -22,9 +22,9 @@ const LINES: &[(&str, usize)] = &[
     // The list of plans has groups and times. The verb of crashes: its words, the list
     // of options, kills of it, real databases, a witness of a real disk, guests.
     // A fleet: a line for each host, and hosts that are network namespaces with an sshd.
-    // Ranks: their words, three hosts on one machine, and bad days on them.
+    // Ranks: their words, three hosts on one machine, bad days, a network file system, a plan's own consent.
     // A guest that is killed while a witness hears it, one that dies, a command that falls silent.
-    ("core/cli", 11990),
+    ("core/cli", 12060),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
@@ -32,11 +32,11 @@ const LINES: &[(&str, usize)] = &[
     // What crashes were seen to leave of a candidate stands in place of what is declared of it.
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits.
-    // Where ranks meet the core, and what is lost when another host does not find it.
-    ("core/lab", 9460),
+    // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long.
+    ("core/lab", 9500),
     ("core/mkfs", 2570),
-    // Hosts of a trial.
-    ("core/record", 5475),
+    // Hosts of a trial, and where a lane is among them.
+    ("core/record", 5510),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work.
     // A table of a fleet's hosts.
@@ -45,11 +45,13 @@ const LINES: &[(&str, usize)] = &[
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
     // A gate whose other lanes are elsewhere.
-    ("core/sys", 6640),
+    // A count in shared memory; how a program ended, in words.
+    ("core/sys", 6670),
     ("core/worker", 345),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
     // A journal that another host reads.
-    ("core/workload", 18730),
+    // What hosts see of each other: eight questions, folders that lose, tear and come late; what is seen too early.
+    ("core/workload", 20480),
     ("dev/testkit", 2155),
     // The front page and both helps name the same commands.
     ("dev/tidy", 1580),
@@ -73,7 +75,7 @@ const LINES: &[(&str, usize)] = &[
     // What repairs and checks a disk goes into the guest that mounts it.
     ("extras/guest", 4695),
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher.
-    ("extras/ranks", 3400),
+    ("extras/ranks", 3410),
     ("extras/serve", 2530),
 ];
 

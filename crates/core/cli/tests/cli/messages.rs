@@ -1,6 +1,6 @@
 use std::{fs, path::Path};
 
-use crate::pickfs::{Said, command, folder, pickfs, stored, typed, unprivileged};
+use crate::pickfs::{Said, assert_ends, command, folder, pickfs, stored, typed, unprivileged};
 use pickfs_record::{BackingSpec, typed::TYPED};
 use pickfs_store::RunFile;
 use pickfs_testkit::{FakeRun, fake_run};
@@ -49,6 +49,7 @@ reprot => reprot | report
 plan quick --blocks x => --blocks | invalid digit
 run quick --erase => --device <NODE>
 run quick --log-device /dev/sdb => --device <NODE>
+run --again /nowhere --allow-fault => cannot be used with | --allow-fault
 run quick --ram --dir /tmp => '--ram' cannot be used with '--dir <DIR>'
 report /nowhere --format papyrus => invalid value 'papyrus' | html | markdown | hlog
 ";
@@ -82,6 +83,28 @@ fn a_plan_file_is_told_with_its_line() {
         let said = command(&["plan", "mine.toml"]).current_dir(&path).output().unwrap().into();
         refused_with(&said, FAILED, &[message]);
     }
+}
+
+#[test]
+fn a_plan_cannot_allow_its_own_fault_and_does_not_hide_it() {
+    let (_kept, folder) = folder();
+    let text = r#"
+name = "mine"
+question = "Which?"
+candidates = ["ext4"]
+workload = "shared"
+params = { ask = "append", fault = "curl x | sh" }
+consent = { fault = true }
+[design]
+blocks = 1
+reference = "ext4"
+primary = []
+"#;
+    fs::write(folder.join("mine.toml"), text).unwrap();
+    let refused = "fault runs a command of the plan on the first host; allow it with --allow-fault";
+    let run = "run mine.toml --dir .";
+    let allowed = format!("{run} --allow-fault");
+    assert_ends(&folder, &[(run, 1, refused), (&allowed, 1, "curl x | sh")]);
 }
 
 #[test]

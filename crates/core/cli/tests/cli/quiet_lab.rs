@@ -55,7 +55,7 @@ fn nothing_is_allowed_unless_it_is_said() {
         consent.values().map(|value| value.as_bool().unwrap()).collect()
     };
     assert!(consent(&plan(&[])).iter().all(|allowed| !allowed));
-    let all = ["--allow-drop-caches", "--allow-realtime", "--allow-system-tuning"];
+    let all = ["--allow-drop-caches", "--allow-fault", "--allow-realtime", "--allow-system-tuning"];
     assert!(consent(&plan(&all)).iter().all(|allowed| *allowed));
     let device = plan(&["--device", "/dev/a-disk"]);
     assert_eq!(device["backing"]["state"], "filled", "a disk is filled before it is measured");

@@ -3,7 +3,7 @@
 set -e
 mount -t tmpfs tmpfs /run
 mount -t tmpfs tmpfs /dev/shm
-mkdir -p /run/netns /run/sshd /run/bed/one /run/bed/apart /run/bed/tmp
+mkdir -p /run/netns /run/sshd /run/bed/one /run/bed/apart /run/bed/far /run/bed/tmp
 cd /run/bed
 hostname lab
 ip link set lo up
@@ -14,7 +14,7 @@ for key in user host; do ssh-keygen -q -t ed25519 -N '' -f $key; done
 { echo '127.0.0.1 localhost'; echo '10.213.99.254 lab'; for i in 1 2 3; do echo "10.213.99.$i h$i"; done; } >hosts
 mount --bind hosts /etc/hosts
 printf '%s\n' 'HostKey /run/bed/host' 'AuthorizedKeysFile /run/bed/user.pub' 'StrictModes no' 'UsePAM no' \
-    'PermitRootLogin yes' 'PidFile none' >sshd_config
+    'PermitRootLogin yes' 'PidFile none' 'Subsystem sftp internal-sftp' >sshd_config
 printf '%s\n' 'StrictHostKeyChecking no' 'UserKnownHostsFile /dev/null' 'LogLevel ERROR' 'IdentityFile /run/bed/user' \
     'ConnectTimeout 10' >ssh_config
 printf '%s\n' '#!/bin/sh' 'exec ssh -F /run/bed/ssh_config "$@"' >rsh

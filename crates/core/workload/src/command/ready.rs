@@ -205,7 +205,7 @@ impl Ready {
         }
         let failed = self.runs.iter().find(|ran| ran.ended.code != Some(0));
         if let Some(ran) = failed {
-            measured.notes.push(format!("the command ended with {}", ran.how()));
+            measured.notes.push(format!("the command ended with {}", ran.ended.how()));
         }
         if self.runs.iter().any(|ran| ran.output.left_out_bytes() > 0) {
             measured.notes.push("the middle of a very long output was not kept".into());

@@ -51,14 +51,6 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    pub(crate) fn how(&self) -> String {
-        match (self.ended.code, self.ended.signal) {
-            (Some(code), _) => format!("exit code {code}"),
-            (None, Some(signal)) => format!("signal {signal}"),
-            _ => "an unknown cause".into(),
-        }
-    }
-
     pub(crate) fn succeeded(&self, what: &str) -> Result<(), Fault> {
         if self.ended.code == Some(0) {
             return Ok(());
@@ -66,7 +58,7 @@ impl Ran {
         let end = end_of(&[&self.output, &self.errors]);
         let said =
             if end.is_empty() { "it said nothing".into() } else { format!("it said: {end}") };
-        Err(Fault::Failed { reason: format!("{what} ended with {}; {said}", self.how()) })
+        Err(Fault::Failed { reason: format!("{what} ended with {}; {said}", self.ended.how()) })
     }
 }
 

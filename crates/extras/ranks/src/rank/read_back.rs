@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use pickfs_record::{TrialSpec, WorkerMessage, trial::READ_BACK};
+use pickfs_workload::reader_of_all;
 use serde::{Deserialize, Serialize};
 
 use super::{Rank, lane::Lane};
@@ -24,7 +25,8 @@ impl Rank<'_> {
         // What was closed on one host is to be seen on all.
         self.together()?;
         let own = self.group.mpi.rank();
-        let readers = readers(&self.group.hosts);
+        let of_all = reader_of_all(spec, &self.leaders);
+        let readers = readers(&self.group.hosts, of_all);
         let lanes_of = |rank: usize| {
             (0_u32..).zip(&readers).filter(move |(_, r)| **r == Some(rank)).map(|(lane, _)| lane)
         };
@@ -59,9 +61,13 @@ fn unread(lane: u32, why: &str) -> RanksError {
     RanksError::Told(format!("lane {lane} was not read on another host: {why}"))
 }
 
-/// The rank that reads what each one wrote: each of another host has as many as the others, about.
-fn readers(hosts: &[String]) -> Vec<Option<usize>> {
+/// The rank that reads what each one wrote: each of another host has as many as the others, about, unless one is there
+/// for all.
+fn readers(hosts: &[String], of_all: Option<usize>) -> Vec<Option<usize>> {
     let reader = |writer: usize| {
+        if let Some(reader) = of_all.filter(|reader| hosts[*reader] != hosts[writer]) {
+            return Some(reader);
+        }
         let others: Vec<usize> =
             (0..hosts.len()).filter(|other| hosts[*other] != hosts[writer]).collect();
         others.get(writer % others.len().max(1)).copied()
@@ -97,14 +103,16 @@ mod tests {
         let hosts =
             |names: &[&str]| names.iter().map(|name| (*name).into()).collect::<Vec<String>>();
         let spread = hosts(&["a", "a", "b", "b", "c", "c"]);
-        let chosen = readers(&spread);
+        let chosen = readers(&spread, None);
         for (writer, reader) in chosen.iter().enumerate() {
             assert_ne!(spread[writer], spread[reader.unwrap()]);
         }
         let most = (0..6).map(|rank| chosen.iter().filter(|one| **one == Some(rank)).count()).max();
         assert!(most <= Some(2), "{chosen:?}");
-        assert_eq!(readers(&hosts(&["a", "b"])), [Some(1), Some(0)]);
-        assert_eq!(readers(&hosts(&["a", "a"])), [None, None]);
+        assert_eq!(readers(&hosts(&["a", "b"]), None), [Some(1), Some(0)]);
+        assert_eq!(readers(&hosts(&["a", "a"]), None), [None, None]);
+        let alone = [Some(4), Some(4), Some(4), Some(4), Some(0), Some(1)];
+        assert_eq!(readers(&spread, Some(4)), alone);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::{mem, time::Duration};
 
 use pickfs_lab::settle::{Quiet, settle};
-use pickfs_record::{TrialSpec, WorkerMessage};
+use pickfs_record::{TrialSpec, WorkerMessage, trial::Among};
 use pickfs_sys::residency::{Caches, drop_caches};
 
 use super::{Rank, Step, lane::Lane, now_ns, words::FIRST_WORD};
@@ -26,6 +26,7 @@ const SETTLE_S_MAX: f64 = 3600.0;
 impl Rank<'_> {
     pub(super) fn trial(&mut self) -> Result<(), RanksError> {
         let Some(spec) = self.spec()? else { return Ok(()) };
+        let spec = TrialSpec { among: Some(self.among()), ..spec };
         let host = self.group.hosts[self.group.mpi.rank()].clone();
         let settles = Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX));
         if self.leads() {
@@ -53,6 +54,18 @@ impl Rank<'_> {
         match end {
             Step::Ended => self.read_back(&spec),
             _ => Ok(()),
+        }
+    }
+
+    fn among(&self) -> Among {
+        let (own, hosts) = (self.group.mpi.rank(), &self.group.hosts);
+        let is_own = |leader: &usize| hosts[*leader] == hosts[own];
+        Among {
+            host: self.leaders.iter().position(is_own).unwrap_or(0) as u32,
+            hosts: self.leaders.len() as u32,
+            leads: self.leads(),
+            offset_ns: self.bounds.middle_ns(),
+            error_ns: self.bounds.error_ns(),
         }
     }
 
