@@ -2,6 +2,7 @@
 //! answers each one, so that it can name whoever has not come.
 
 use std::{
+    collections::HashMap,
     thread,
     time::{Duration, Instant},
 };
@@ -14,17 +15,22 @@ use crate::{
 /// Between two looks: short at first, so that an answer that is on its way is taken at once, and long enough in the end
 /// that a waiting rank takes no part of a processor that counts.
 const NAP: Duration = Duration::from_micros(200);
-const NAP_MAX: Duration = Duration::from_millis(20);
+pub(crate) const NAP_MAX: Duration = Duration::from_millis(20);
 /// Looks of who expects an answer at once, before naps begin.
 const YIELDS: u32 = 200;
 /// The longest message: what one lane says of its trial is some megabytes.
 const BYTES_MAX: u64 = 256 << 20;
+/// What rank 0 has asked for before its turn: all that it holds of a gathering, beside one longer message. Those who are asked
+/// wake up meanwhile, all at once.
+pub(crate) const AHEAD_BYTES: usize = 8 << 20;
 /// Rank 0 finds out first who is missing, and says so; who waits for its answer waits for so much longer.
-pub(crate) const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER: Duration = Duration::from_secs(10);
 
 pub(crate) struct Group<'m> {
     pub(crate) mpi: &'m dyn Mpi,
     pub(crate) patience: Duration,
+    /// For who is there and has only to say so.
+    pub(crate) answer: Duration,
     /// By rank, as far as they are known.
     pub(crate) hosts: Vec<String>,
 }
@@ -61,11 +67,24 @@ impl Naps {
 
 impl<'m> Group<'m> {
     pub(crate) fn new(mpi: &'m dyn Mpi, patience: Duration) -> Group<'m> {
-        Group { mpi, patience, hosts: Vec::new() }
+        Group { mpi, patience, answer: ANSWER, hosts: Vec::new() }
     }
 
     pub(crate) fn is_first(&self) -> bool {
         self.mpi.rank() == 0
+    }
+
+    /// The ranks of each host, in the order of their first ones.
+    pub(crate) fn by_host(&self) -> Vec<Vec<usize>> {
+        let (mut places, mut ranks) = (HashMap::new(), Vec::<Vec<usize>>::new());
+        for (rank, host) in self.hosts.iter().enumerate() {
+            let place = *places.entry(host).or_insert(ranks.len());
+            match ranks.get_mut(place) {
+                Some(known) => known.push(rank),
+                None => ranks.push(vec![rank]),
+            }
+        }
+        ranks
     }
 
     /// `rank 2 on h3`
@@ -92,7 +111,8 @@ impl<'m> Group<'m> {
         (other, what): (usize, &str),
         wait: Wait,
     ) -> Result<Vec<u8>, RanksError> {
-        let (began, mut naps, limit) = (Instant::now(), Naps::new(wait), self.patience + ANSWER);
+        let (began, mut naps, limit) =
+            (Instant::now(), Naps::new(wait), self.patience + self.answer);
         loop {
             if let Some(bytes) = transfer.poll()? {
                 return Ok(bytes);
@@ -120,41 +140,64 @@ impl<'m> Group<'m> {
         self.over(transfer, (from, "say what was asked"), wait)
     }
 
-    fn send_all(&self, to: usize, bytes: Vec<u8>) -> Result<(), RanksError> {
+    pub(crate) fn send_all(&self, to: usize, bytes: Vec<u8>) -> Result<(), RanksError> {
         self.send(to, (bytes.len() as u64).to_le_bytes().into(), Wait::Asleep)?;
         self.send(to, bytes, Wait::Asleep)
     }
 
-    fn receive_all(&self, from: usize) -> Result<Vec<u8>, RanksError> {
+    fn length(&self, from: usize) -> Result<usize, RanksError> {
         let length = number(&self.receive(from, 8, Wait::Asleep)?);
         if length > BYTES_MAX {
             let who = self.name(from);
             return Err(RanksError::TooLong { who, bytes: length, limit: BYTES_MAX });
         }
-        self.receive(from, length as usize, Wait::Asleep)
+        Ok(length as usize)
     }
 
-    /// What rank 0 has, at all of them; `None` elsewhere.
+    pub(crate) fn receive_all(&self, from: usize) -> Result<Vec<u8>, RanksError> {
+        let length = self.length(from)?;
+        self.receive(from, length, Wait::Asleep)
+    }
+
+    /// What rank 0 has, at all of them; `None` elsewhere. Each hands it on, so that rank 0 sends it as often as its number of
+    /// ranks can be halved.
     pub(crate) fn share(&self, from_first: Option<Vec<u8>>) -> Result<Vec<u8>, RanksError> {
-        let Some(bytes) = from_first else { return self.receive_all(0) };
-        (1..self.mpi.size()).try_for_each(|rank| self.send_all(rank, bytes.clone()))?;
+        let (own, size) = (self.mpi.rank(), self.mpi.size());
+        let bytes = match from_first {
+            Some(bytes) => bytes,
+            None => self.receive_all(above(own))?,
+        };
+        let steps = (0..usize::BITS).map(|bit| 1 << bit).take_while(|step| own + step < size);
+        let mut below = steps.filter(|step| *step > own).map(|step| own + step);
+        below.try_for_each(|rank| self.send_all(rank, bytes.clone()))?;
         Ok(bytes)
     }
 
-    /// Rank 0 hands on what each one has, one after another: it asks for it, so it never holds more than one.
+    /// Rank 0 hands on what each one has, one after another: it asks for it, and knows how long it is.
     pub(crate) fn gather(
         &self,
         own: Vec<u8>,
         each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), RanksError>,
     ) -> Result<(), RanksError> {
         if !self.is_first() {
+            self.send(0, (own.len() as u64).to_le_bytes().into(), Wait::Asleep)?;
             self.receive(0, 1, Wait::Asleep)?;
-            return self.send_all(0, own);
+            return self.send(0, own, Wait::Asleep);
         }
         each(0, own)?;
-        for rank in 1..self.mpi.size() {
-            self.send(rank, vec![1], Wait::Asleep)?;
-            each(rank, self.receive_all(rank)?)?;
+        let lengths = (1..self.mpi.size()).map(|rank| self.length(rank));
+        let lengths: Vec<usize> = lengths.collect::<Result<_, _>>()?;
+        let mut asked = (1..).zip(&lengths).peekable();
+        let mut ahead_bytes = 0;
+        for (rank, &length) in (1..).zip(&lengths) {
+            while let Some((next, bytes)) =
+                asked.next_if(|(next, bytes)| *next == rank || ahead_bytes + **bytes <= AHEAD_BYTES)
+            {
+                self.send(next, vec![1], Wait::Asleep)?;
+                ahead_bytes += bytes;
+            }
+            each(rank, self.receive(rank, length, Wait::Asleep)?)?;
+            ahead_bytes -= length;
         }
         Ok(())
     }
@@ -172,6 +215,11 @@ impl<'m> Group<'m> {
         (1..self.mpi.size()).try_for_each(|rank| self.send(rank, vec![most], wait))?;
         Ok(most)
     }
+}
+
+/// From whom a rank has what is shared: its number without the highest bit.
+pub(crate) fn above(rank: usize) -> usize {
+    rank.checked_ilog2().map_or(0, |bit| rank - (1 << bit))
 }
 
 pub(crate) fn number(bytes: &[u8]) -> u64 {
@@ -209,13 +257,33 @@ mod tests {
     /// At the first rank, which is what a thousand ranks must not fill.
     #[test]
     fn memory_of_a_gathering_does_not_grow_with_the_ranks() {
-        let held = |ranks: usize| {
+        let held = |ranks: usize, bytes: usize| {
             let (_, world) = all(ranks, |mpi| {
                 let group = Group::new(&mpi, PATIENCE);
-                group.gather(vec![7; 100_000], &mut |_, _| Ok(())).unwrap();
+                group.gather(vec![7; bytes], &mut |_, _| Ok(())).unwrap();
             });
             world.waiting_bytes_max.load(SeqCst)
         };
-        assert_eq!((held(2), held(24)), (100_008, 100_008));
+        let lengths = |ranks: usize| 8 * (ranks - 1);
+        assert!(held(16, AHEAD_BYTES / 4) <= AHEAD_BYTES + lengths(16));
+        assert!(held(4, AHEAD_BYTES + 1) <= AHEAD_BYTES + 1 + lengths(4), "one is always asked");
+    }
+
+    #[test]
+    fn what_is_shared_comes_from_one_rank_and_the_first_one_sends_it_seldom() {
+        let sent_by = |rank: usize| (1..10_000).filter(|below| above(*below) == rank).count();
+        assert_eq!([0, 1, 1_000, 9_999].map(sent_by), [14, 13, 4, 0]);
+        let way =
+            |rank| std::iter::successors(Some(rank), |rank| (*rank > 0).then(|| above(*rank)));
+        assert_eq!((0..10_000).map(|rank| way(rank).count() - 1).max(), Some(13));
+    }
+
+    #[test]
+    fn ranks_are_put_together_by_host() {
+        let (given, _) = all(1, |mpi| {
+            let hosts = ["a", "b", "a", "c", "b"].map(String::from).into();
+            Group { hosts, ..Group::new(&mpi, PATIENCE) }.by_host()
+        });
+        assert_eq!(given[0], [vec![0, 2], vec![1, 4], vec![3]]);
     }
 }

@@ -1,10 +1,10 @@
 //! MPI without linking: a dozen functions of whatever library the launcher's environment points to, one binary under
 //! Open MPI, MPICH and its kin, and the standard ABI of MPI 5.
 //!
-//! Three constants differ between them. A handle is an int (MPICH) or a pointer (the two others); both travel
+//! Four constants differ between them. A handle is an int (MPICH) or a pointer (the two others); both travel
 //! in one register or slot of the two 64-bit machines that this is for, so it is a `usize` here.
 //! Sources: `mpi.h` of Open MPI 4.1 (`ompi_mpi_comm_world`, `ompi_mpi_byte`), of MPICH 4.0 (`MPI_COMM_WORLD`,
-//! `MPI_BYTE`, `MPI_STATUS_IGNORE`), and of the MPI 5 standard, appendix A.
+//! `MPI_BYTE`, `MPI_STATUS_IGNORE`), and of the MPI 5 standard, appendix A (`MPI_THREAD_FUNNELED` is 1024 there, else 1).
 #![allow(unsafe_code)]
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
     ptr::null_mut,
 };
 
-use libc::{RTLD_GLOBAL, RTLD_NOW, dlopen, dlsym};
+use libc::{RTLD_GLOBAL, RTLD_NOW, dlerror, dlopen, dlsym};
 
 use crate::{
     error::RanksError,
@@ -75,16 +75,30 @@ impl Opened {
                 return Err(RanksError::NoLibrary { tried });
             }
         };
-        let open = |name: &String| {
-            let text = CString::new(name.as_str()).ok()?;
-            // SAFETY: the text ends in a zero. Constructors of the library run, as the launcher's user wants.
-            let at = unsafe { dlopen(text.as_ptr(), RTLD_NOW | RTLD_GLOBAL) };
-            (!at.is_null()).then(|| Opened { at, name: name.clone() })
+        let mut tried = Vec::new();
+        for name in names {
+            match Opened::open(&name) {
+                Ok(at) => return Ok(Opened { at, name }),
+                Err(why) => tried.push(why),
+            }
+        }
+        Err(RanksError::NoLibrary { tried: tried.join(", ") })
+    }
+
+    /// Why not, in the loader's words, which name it.
+    fn open(name: &str) -> Result<*mut c_void, String> {
+        let text = CString::new(name).map_err(|error| format!("{name:?}: {error}"))?;
+        // SAFETY: the text ends in a zero. Constructors of the library run, as the launcher's user wants. What went wrong is a
+        // text of this thread until the next call.
+        let (at, why) = unsafe {
+            let at = dlopen(text.as_ptr(), RTLD_NOW | RTLD_GLOBAL);
+            let why = if at.is_null() { dlerror() } else { null_mut() };
+            (at, (!why.is_null()).then(|| CStr::from_ptr(why).to_string_lossy().into_owned()))
         };
-        names.iter().find_map(open).ok_or_else(|| {
-            let tried = format!("not found: {}", names.join(", "));
-            RanksError::NoLibrary { tried }
-        })
+        match at.is_null() {
+            true => Err(why.unwrap_or_else(|| format!("{name} not opened"))),
+            false => Ok(at),
+        }
     }
 
     fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
@@ -108,14 +122,14 @@ impl Opened {
         Ok(unsafe { std::mem::transmute_copy(&found) })
     }
 
-    /// World, byte, no status.
-    fn constants(&self) -> Result<[Handle; 3], RanksError> {
+    /// World, byte, no status, and that one thread alone calls MPI while others are there.
+    fn constants(&self) -> Result<[Handle; 4], RanksError> {
         // A library of the standard ABI may stand on one of another.
         let file = self.name.rsplit('/').next().unwrap_or_default();
         Ok(match self.symbol(c"ompi_mpi_comm_world") {
-            _ if file.contains("mpi_abi") => [0x101, 0x247, 0],
-            Some(world) => [world as usize, self.must(c"ompi_mpi_byte")? as usize, 0],
-            None => [0x4400_0000, 0x4c00_010d, 1],
+            _ if file.contains("mpi_abi") => [0x101, 0x247, 0, 1024],
+            Some(world) => [world as usize, self.must(c"ompi_mpi_byte")? as usize, 0, 1],
+            None => [0x4400_0000, 0x4c00_010d, 1, 1],
         })
     }
 }
@@ -128,10 +142,10 @@ impl Library {
     /// Joins the other ranks; blocks until all of them have.
     pub(crate) fn join() -> Result<Library, RanksError> {
         let opened = Opened::find()?;
-        let [world, byte, no_status] = opened.constants()?;
+        let [world, byte, no_status, funneled] = opened.constants()?;
         type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
         type Number = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
-        type Init = unsafe extern "C" fn(*mut c_int, *mut c_void) -> c_int;
+        type Init = unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> c_int;
         // SAFETY: these are the types of the functions of these names in every `mpi.h`; see above for handles.
         let (functions, init, version, rank, size) = unsafe {
             let functions = Functions {
@@ -141,7 +155,7 @@ impl Library {
                 abort: opened.function(c"MPI_Abort")?,
                 finish: opened.function(c"MPI_Finalize")?,
             };
-            let init: Init = opened.function(c"MPI_Init")?;
+            let init: Init = opened.function(c"MPI_Init_thread")?;
             let version: Version = opened.function(c"MPI_Get_library_version")?;
             let (rank, size): (Number, Number) =
                 (opened.function(c"MPI_Comm_rank")?, opened.function(c"MPI_Comm_size")?);
@@ -152,8 +166,11 @@ impl Library {
             // SAFETY: the world's handle, and a number of ours to write.
             checked(call, unsafe { of(world, &mut number) }).map(|()| number as usize)
         };
-        // SAFETY: both pointers may be null (MPI 2 and later); called once, by the first thread.
-        checked("MPI_Init", unsafe { init(null_mut(), null_mut()) })?;
+        let mut given = 0;
+        // SAFETY: the first two may be null, the last is a number of ours; called once, by the first thread. A library that
+        // gives less lets only that thread call it too.
+        let code = unsafe { init(null_mut(), null_mut(), funneled as c_int, &mut given) };
+        checked("MPI_Init_thread", code)?;
         let mut text = vec![0 as c_char; VERSION_BYTES];
         let mut length = 0;
         // SAFETY: a place of the size that the standard wants, and a number of ours.
@@ -268,5 +285,15 @@ mod tests {
     fn without_a_launcher_it_is_said_which_library_could_be_named() {
         let error = Opened::find().err().expect("no launcher starts tests").to_string();
         assert!(error.contains("PICKFS_MPI"), "{error}");
+    }
+
+    #[test]
+    fn what_the_loader_says_of_a_library_that_cannot_be_opened_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libmpi.so.40");
+        std::fs::write(&path, "no library").unwrap();
+        let error = Opened::open(path.to_str().unwrap()).unwrap_err();
+        assert!(error.contains("libmpi.so.40: ") && error.len() > 30, "{error}");
+        assert!(Opened::open("libnone\0.so").unwrap_err().starts_with("\"libnone"));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::{
     error::RanksError,
-    group::{ANSWER, Group, Naps, Wait},
+    group::{Group, Naps, Wait},
     mpi::Transfer,
 };
 
@@ -57,7 +57,7 @@ impl Meeting {
                     return Ok(verdict);
                 }
                 None if has_come => {
-                    let limit = group.patience + ANSWER;
+                    let limit = group.patience + group.answer;
                     if heard.elapsed() > limit {
                         return Err(group.missing(&[0], self.what, limit));
                     }
@@ -150,7 +150,7 @@ impl<'a, 'm> Led<'a, 'm> {
     fn wait_for(&mut self, late: &[usize]) -> Result<(), RanksError> {
         let waited = self.since.get_or_insert_with(Instant::now).elapsed();
         let is_asking = self.is_broken || self.asked.is_some();
-        let limit = if is_asking { ANSWER.min(self.group.patience) } else { self.group.patience };
+        let limit = if is_asking { self.group.answer } else { self.group.patience };
         let silent = |asked: &Vec<usize>| -> Vec<usize> {
             asked.iter().copied().filter(|rank| late.contains(rank)).collect()
         };
@@ -176,6 +176,8 @@ impl<'a, 'm> Led<'a, 'm> {
 mod tests {
     use std::time::Duration;
 
+    use pickfs_testkit::until;
+
     use super::*;
     use crate::mpi::{
         Mpi,
@@ -183,7 +185,8 @@ mod tests {
     };
 
     const LONG: Duration = Duration::from_secs(60);
-    const SHORT: Duration = Duration::from_millis(500);
+    /// Whoever comes has come before it begins.
+    const NONE: Duration = Duration::ZERO;
     const BREAKS: u8 = 9;
 
     fn meeting(waits_for_the_living: bool) -> Meeting {
@@ -192,7 +195,8 @@ mod tests {
     }
 
     fn group(mpi: &FakeMpi, patience: Duration) -> Group<'_> {
-        Group { mpi, patience, hosts: ["h1", "h2", "h3"].map(String::from).into() }
+        let hosts = ["h1", "h2", "h3"].map(String::from).into();
+        Group { hosts, ..Group::new(mpi, patience) }
     }
 
     #[test]
@@ -225,13 +229,15 @@ mod tests {
     fn who_does_not_come_is_named_with_its_host_wherever_it_is() {
         for missing in [0, 2] {
             let (given, _) = all(3, |mpi| {
-                let group = group(&mpi, SHORT);
-                if mpi.rank() == missing && missing > 0 {
+                let group = group(&mpi, NONE);
+                if mpi.rank() > 0 {
+                    if mpi.rank() != missing {
+                        group.send(0, vec![1], Wait::Asleep).unwrap();
+                    }
                     return String::new();
                 }
-                if mpi.rank() > 0 {
-                    group.send(0, vec![1], Wait::Asleep).unwrap();
-                    return String::new();
+                for rank in (1..3).filter(|rank| *rank != missing) {
+                    until("the word of one that comes", || (mpi.sent(rank, 0) > 0).then_some(()));
                 }
                 let own = &mut |_| (missing != 0).then_some(1);
                 meeting(false).hold(&group, own).unwrap_err().to_string()
@@ -244,12 +250,12 @@ mod tests {
     #[test]
     fn one_who_is_late_and_alive_is_waited_for_and_those_who_are_gone_are_named() {
         let (given, _) = all(3, |mpi| {
-            let group = group(&mpi, SHORT);
-            let began = Instant::now();
-            // Rank 1 works for several times the patience.
-            let has_word = || mpi.rank() != 1 || began.elapsed() > 3 * SHORT;
+            let group = Group { answer: LONG, ..group(&mpi, NONE) };
+            // Rank 1 works until it has been asked three times.
+            let has_word = || mpi.rank() != 1 || mpi.sent(0, 1) >= 3;
             let met = meeting(true).hold(&group, &mut |_| has_word().then_some(4)).unwrap();
             // Then the others do not come any more.
+            let group = Group { answer: NONE, ..group };
             let again = (mpi.rank() == 0).then(|| meeting(true).hold(&group, &mut |_| Some(1)));
             (met, again.and_then(Result::err).map(|error| error.to_string()))
         });

@@ -50,6 +50,7 @@ pub(crate) mod fake {
     pub(crate) struct World {
         size: usize,
         under_way: Mutex<Lines>,
+        sent: Mutex<HashMap<(usize, usize), u64>>,
         /// Bytes that are on their way to rank 0 now, and at most.
         waiting_bytes: AtomicUsize,
         pub(crate) waiting_bytes_max: AtomicUsize,
@@ -77,6 +78,13 @@ pub(crate) mod fake {
             ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect()
         });
         (given, world)
+    }
+
+    impl FakeMpi {
+        /// Messages, until now.
+        pub(crate) fn sent(&self, from: usize, to: usize) -> u64 {
+            self.world.sent.lock().expect("no panic").get(&(from, to)).copied().unwrap_or(0)
+        }
     }
 
     struct Sent(Option<Vec<u8>>);
@@ -126,6 +134,7 @@ pub(crate) mod fake {
             }
             let mut under_way = self.world.under_way.lock().expect("no panic");
             under_way.entry((self.rank, to)).or_default().push_back(bytes.clone());
+            *self.world.sent.lock().expect("no panic").entry((self.rank, to)).or_default() += 1;
             Ok(Box::new(Sent(Some(bytes))))
         }
 
