@@ -13,6 +13,7 @@ use crate::{
     drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
     keepers::Keepers,
+    phase::LabLine,
 };
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Measurement {
     pub spikes_max: usize,
     pub helper_cpu: Option<u32>,
     pub live: Option<Arc<dyn LiveOperations>>,
+    /// Says when a measurement begins; a warm-up begins by itself.
+    pub lab: Option<Arc<dyn LabLine>>,
 }
 
 impl Measurement {
@@ -62,9 +65,10 @@ impl Measurement {
             spikes_max: self.spikes_max,
         });
         let bench = Bench::new(operations, pace.is_open(), self.live.clone());
-        let mut bench = bench.telling_slow(&self.ops);
         let keepers = Keepers::start(self.helper_cpu, || {})?;
         keepers.add(keeper);
+        self.lab.iter().try_for_each(|lab| lab.begin())?;
+        let mut bench = bench.telling_slow(&self.ops);
         let before = OwnUsage::now();
         let driven = drive(&MonotonicClock, work, pace, &mut bench, span);
         let used = OwnUsage::now().since(&before);
