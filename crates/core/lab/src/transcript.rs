@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use pickfs_record::{
     PhaseRecord, TrialRecord, TrialSpec, WorkerMessage,
     record::{LoadRecord, OpRecord},
@@ -30,6 +32,11 @@ pub fn into_record(
     record.phases = merged_phases(&sums.phases);
     (job.workload.derive)(&job.params, &mut record.phases);
     record.load = merged_load(&sums.loads);
+    if count > 1 && !sums.figures.is_empty() {
+        record.notes.push(format!("figures are means over {count} lanes"));
+    }
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    record.figures = sums.figures.into_iter().map(|(name, values)| (name, mean(values))).collect();
     final_sync::add_rows(&spec.final_sync, record);
     Ok(())
 }
@@ -39,6 +46,7 @@ struct Sums {
     ops: Vec<Vec<OpRecord>>,
     phases: Vec<Vec<PhaseRecord>>,
     loads: Vec<LoadRecord>,
+    figures: BTreeMap<String, Vec<f64>>,
     verified: usize,
 }
 
@@ -63,7 +71,7 @@ impl Sums {
                     *record.counts.entry(name).or_default() += value;
                 }
                 WorkerMessage::Figure { name, value } => {
-                    record.figures.insert(name, value);
+                    self.figures.entry(name).or_default().push(value);
                 }
                 WorkerMessage::Stalls(stalls) => record.stalls = Some(*stalls),
                 WorkerMessage::Verified { checked } => {
@@ -140,6 +148,26 @@ mod tests {
         let Some(TrialError::Skipped(reason)) = ended_early(&lanes) else { panic!("skipped") };
         assert_eq!(reason, "no room");
         assert!(ended_early(&[vec![WorkerMessage::Finished]]).is_none());
+    }
+
+    #[test]
+    fn a_figure_is_the_mean_over_the_lanes_and_says_so() {
+        let figure = |value| WorkerMessage::Figure { name: "a read IOPS".into(), value };
+        let lane = |value| vec![figure(value), WorkerMessage::Verified { checked: 1 }];
+        let spec = pickfs_testkit::fake_spec("null", "/tmp".as_ref(), serde_json::Map::new());
+        let workload = pickfs_workload::find("null").expect("known");
+        let params = workload.validate(&spec.workload.params).expect("its own");
+        let job = Job { workload, params, lanes: 2, length: pickfs_workload::Length::Clock };
+        let told = |lanes: Vec<Vec<WorkerMessage>>| {
+            let mut record = TrialRecord::default();
+            into_record(lanes, &job, &spec, &mut record).map_err(|_| "failed").expect("a record");
+            (record.figures["a read IOPS"], record.notes)
+        };
+        assert_eq!(told(vec![lane(7.0)]), (7.0, vec![]));
+        assert_eq!(
+            told(vec![lane(7.0), lane(9.0)]),
+            (8.0, vec!["figures are means over 2 lanes".into()])
+        );
     }
 
     #[test]
