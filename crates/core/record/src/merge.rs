@@ -182,7 +182,8 @@ mod tests {
             let spikes = times_ns.iter().map(operation).collect();
             OpRecord { spikes, ..OpRecord::exact("wall", times_ns) }
         };
-        let merged = OpRecord::merged(vec![lane(&[7, 9]), lane(&[10 * minute_ns + 1])], 1).unwrap();
+        let parts = vec![lane(&[7, 9]), lane(&[10 * minute_ns + 1])];
+        let merged = OpRecord::merged(parts, 1).expect("they merge");
         let whole = OpRecord::exact("wall", &[7, 9, 10 * minute_ns + 1]);
         assert_eq!((merged.service, merged.spikes.len()), (whole.service, 1));
     }
