@@ -234,31 +234,35 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     (taken, crowd.held_max.get())
 }
 
-#[test]
-fn what_rank_0_holds_does_not_grow_with_the_ranks_nor_with_what_they_say() {
-    for (size, words_bytes) in [(20, AHEAD_BYTES / 4), (1_000, 20_000)] {
-        let (_, held) = played(size, words_bytes);
-        let (own_sizes, all) = (8 * size, size * words_bytes);
-        assert!(held <= AHEAD_BYTES + own_sizes && all > 2 * AHEAD_BYTES, "{held} of {all}");
-    }
-}
+mod tests {
+    use super::*;
 
-/// The figures of BENCHMARKS.md.
-#[test]
-#[ignore = "half a minute for the figures of ten thousand ranks"]
-fn ten_thousand_ranks() {
-    for size in [100, 1_000, 10_000] {
-        let began = Instant::now();
-        let (taken, held) = played(size, WORDS_BYTES);
-        println!(
-            "{size} ranks: {:.1} s, {:.1} MB held",
-            began.elapsed().as_secs_f64(),
-            held as f64 / 1e6
-        );
-        for (step, time) in taken {
-            println!("    {step:<20} {:>8.3} s", time.as_secs_f64());
+    #[test]
+    fn what_rank_0_holds_does_not_grow_with_the_ranks_nor_with_what_they_say() {
+        for (size, words_bytes) in [(20, AHEAD_BYTES / 4), (1_000, 20_000)] {
+            let (_, held) = played(size, words_bytes);
+            let (own_sizes, all) = (8 * size, size * words_bytes);
+            assert!(held <= AHEAD_BYTES + own_sizes && all > 2 * AHEAD_BYTES, "{held} of {all}");
         }
     }
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap());
+
+    /// The figures of BENCHMARKS.md.
+    #[test]
+    #[ignore = "half a minute for the figures of ten thousand ranks"]
+    fn ten_thousand_ranks() {
+        for size in [100, 1_000, 10_000] {
+            let began = Instant::now();
+            let (taken, held) = played(size, WORDS_BYTES);
+            println!(
+                "{size} ranks: {:.1} s, {:.1} MB held",
+                began.elapsed().as_secs_f64(),
+                held as f64 / 1e6
+            );
+            for (step, time) in taken {
+                println!("    {step:<20} {:>8.3} s", time.as_secs_f64());
+            }
+        }
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        println!("{}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap());
+    }
 }
