@@ -31,15 +31,15 @@ const LINES: &[(&str, usize)] = &[
     // What crashes were seen to leave of a candidate stands in place of what is declared of it.
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits.
-    // Where ranks meet the core, and what is lost when another host does not find it; figures of several lanes.
-    ("core/lab", 9485),
+    // Where ranks meet the core, and what is lost when another host does not find it; figures of several lanes, or of some.
+    ("core/lab", 9500),
     ("core/mkfs", 2570),
-    // Hosts of a trial. Times of programs merge over lanes without a histogram, which ends at a minute.
-    ("core/record", 5520),
+    // Hosts of a trial. Times of programs merge over lanes without a histogram, which ends at a minute; lanes' words may be wrong.
+    ("core/record", 5535),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work.
-    // A table of a fleet's hosts. What ranks measured, by IO500's names.
-    ("core/report", 12480),
+    // A table of a fleet's hosts. What ranks measured, by IO500's names, and where it is none.
+    ("core/report", 12530),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
@@ -48,8 +48,8 @@ const LINES: &[(&str, usize)] = &[
     // The word to begin comes when the recorder is there.
     ("core/worker", 365),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
-    // A journal that another host reads; programs of several lanes.
-    ("core/workload", 18785),
+    // A journal that another host reads; programs of several lanes. Readers of a journal begin with its writer.
+    ("core/workload", 18870),
     ("dev/testkit", 2155),
     // The front page and both helps name the same commands.
     ("dev/tidy", 1580),
@@ -72,8 +72,9 @@ const LINES: &[(&str, usize)] = &[
     ("extras/fleet", 1060),
     ("extras/guest", 4690),
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
-    // paper, which its first 3,400 lines had not; a worker that stands still.
-    ("extras/ranks", 4005),
+    // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
+    // blamed for whom it waits for.
+    ("extras/ranks", 4225),
     ("extras/serve", 2530),
 ];
 

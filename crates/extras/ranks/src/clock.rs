@@ -116,7 +116,7 @@ fn answer(
     now_ns: &dyn Fn() -> u64,
 ) -> Result<(), RanksError> {
     for _ in 0..ROUNDS {
-        group.receive(asks, 1, Wait::Awake)?;
+        group.receive_soon(asks, 1, Wait::Awake)?;
         group.send(asks, now_ns().to_le_bytes().into(), Wait::Awake)?;
     }
     group.send(asks, own.bytes(), Wait::Awake)

@@ -23,7 +23,9 @@ const BYTES_MAX: u64 = 256 << 20;
 /// What rank 0 has asked for before its turn: all that it holds of a gathering, beside one longer message. Those who are asked
 /// wake up meanwhile, all at once.
 pub(crate) const AHEAD_BYTES: usize = 8 << 20;
-/// Rank 0 finds out first who is missing, and says so; who waits for its answer waits for so much longer.
+const TAKE: &str = "take what was sent";
+const SAY: &str = "say what was asked";
+/// From one who finds out who is missing to the next one who would; see `Group::limit`.
 const ANSWER: Duration = Duration::from_secs(10);
 
 pub(crate) struct Group<'m> {
@@ -105,14 +107,30 @@ impl<'m> Group<'m> {
         RanksError::Missing { who, what: what.into(), limit_s: limit.as_secs_f64() }
     }
 
+    /// Whoever is not there is to be named first, and nobody who only waits for it. Rank 0 asks all in order, so that it knows;
+    /// who waits for rank 0 waits longer, and longest who waits for another one: that one may live, and wait itself.
+    fn limit(&self, other: usize) -> Duration {
+        let turns = match other {
+            _ if self.is_first() => 2,
+            0 => 3,
+            _ => 4,
+        };
+        self.patience + self.answer * turns
+    }
+
+    /// For one who waits for nobody else: it is named before anybody who waits for this rank.
+    fn soon(&self) -> Duration {
+        self.patience + self.answer
+    }
+
     fn over(
         &self,
         mut transfer: Box<dyn Transfer + '_>,
         (other, what): (usize, &str),
         wait: Wait,
+        limit: Duration,
     ) -> Result<Vec<u8>, RanksError> {
-        let (began, mut naps, limit) =
-            (Instant::now(), Naps::new(wait), self.patience + self.answer);
+        let (began, mut naps) = (Instant::now(), Naps::new(wait));
         loop {
             if let Some(bytes) = transfer.poll()? {
                 return Ok(bytes);
@@ -126,7 +144,14 @@ impl<'m> Group<'m> {
 
     pub(crate) fn send(&self, to: usize, bytes: Vec<u8>, wait: Wait) -> Result<(), RanksError> {
         let transfer = self.mpi.send(to, bytes)?;
-        self.over(transfer, (to, "take what was sent"), wait).map(drop)
+        self.over(transfer, (to, TAKE), wait, self.limit(to)).map(drop)
+    }
+
+    /// To rank 0, which hears all ranks at once.
+    pub(crate) fn tell_first(&self, word: u8) -> Result<(), RanksError> {
+        let rank = (self.mpi.rank() as u32).to_le_bytes();
+        let transfer = self.mpi.tell_first([&[word][..], &rank].concat())?;
+        self.over(transfer, (0, TAKE), Wait::Asleep, self.limit(0)).map(drop)
     }
 
     /// Exactly so many bytes.
@@ -136,13 +161,28 @@ impl<'m> Group<'m> {
         bytes: usize,
         wait: Wait,
     ) -> Result<Vec<u8>, RanksError> {
-        let transfer = self.mpi.receive(from, bytes)?;
-        self.over(transfer, (from, "say what was asked"), wait)
+        let is_direct = self.is_first() || from == 0;
+        let what = if is_direct { SAY } else { "say what was asked (it may wait for another one)" };
+        self.over(self.mpi.receive(from, bytes)?, (from, what), wait, self.limit(from))
     }
 
+    /// The same, of one who waits for nobody else.
+    pub(crate) fn receive_soon(
+        &self,
+        from: usize,
+        bytes: usize,
+        wait: Wait,
+    ) -> Result<Vec<u8>, RanksError> {
+        self.over(self.mpi.receive(from, bytes)?, (from, SAY), wait, self.soon())
+    }
+
+    /// To one who waits for nobody else.
     pub(crate) fn send_all(&self, to: usize, bytes: Vec<u8>) -> Result<(), RanksError> {
-        self.send(to, (bytes.len() as u64).to_le_bytes().into(), Wait::Asleep)?;
-        self.send(to, bytes, Wait::Asleep)
+        let length = (bytes.len() as u64).to_le_bytes().into();
+        [length, bytes].into_iter().try_for_each(|bytes| {
+            let transfer = self.mpi.send(to, bytes)?;
+            self.over(transfer, (to, TAKE), Wait::Asleep, self.soon()).map(drop)
+        })
     }
 
     fn length(&self, from: usize) -> Result<usize, RanksError> {
@@ -252,6 +292,29 @@ mod tests {
         assert!(given.iter().all(|(shared, ..)| shared == b"words"));
         assert_eq!(given[0].1, [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]);
         assert!(given.iter().all(|(_, _, most)| *most == 4));
+    }
+
+    /// Rank 3, 5 and 7 hear by way of rank 1, which never comes.
+    #[test]
+    fn of_a_rank_that_hands_nothing_on_the_first_word_is_its_own_name() {
+        let (given, _) = all(8, |mpi| {
+            let answer = Duration::from_millis(100);
+            let group = Group { answer, ..Group::new(&mpi, Duration::ZERO) };
+            let heard = || {
+                group.share(group.is_first().then(|| b"words".to_vec()))?;
+                group.gather(Vec::new(), &mut |_, _| Ok(()))
+            };
+            (mpi.rank() != 1).then(|| match heard() {
+                Err(RanksError::Missing { who, what, limit_s }) => (limit_s, who, what),
+                other => panic!("{other:?} without rank 1"),
+            })
+        });
+        let limits_s = given.iter().flatten().map(|(limit_s, ..)| *limit_s);
+        let first_s = limits_s.fold(f64::MAX, f64::min);
+        let first = given.iter().flatten().filter(|(limit_s, ..)| *limit_s == first_s);
+        assert_eq!(first.map(|(_, who, _)| who).collect::<Vec<_>>(), ["rank 1"], "{given:?}");
+        let (_, who, what) = given[7].as_ref().unwrap();
+        assert!(who == "rank 3" && what.contains("may wait for another one"), "{given:?}");
     }
 
     /// At the first rank, which is what a thousand ranks must not fill.

@@ -11,6 +11,8 @@ use crate::{
 
 /// From rank 0: are you there? To it: yes, and at work. No word of anybody.
 const THERE: u8 = 0;
+/// A word, and whose it is.
+const WORD_BYTES: usize = 5;
 
 pub(crate) struct Meeting {
     pub(crate) what: &'static str,
@@ -29,7 +31,7 @@ impl Meeting {
         own: &mut dyn FnMut(bool) -> Option<u8>,
     ) -> Result<u8, RanksError> {
         match group.is_first() {
-            true => Led::begin(self, group)?.lead(own),
+            true => Led::new(self, group).lead(own),
             false => self.follow(group, own),
         }
     }
@@ -45,14 +47,14 @@ impl Meeting {
             match from_first.poll()?.map(|bytes| bytes[0]) {
                 Some(THERE) => {
                     if !has_come {
-                        group.send(0, vec![THERE], Wait::Asleep)?;
+                        group.tell_first(THERE)?;
                     }
                     (from_first, heard) = (group.mpi.receive(0, 1)?, Instant::now());
                 }
                 Some(verdict) => {
                     // Rank 0 waits for one word of each, whatever it is.
                     if !has_come {
-                        group.send(0, vec![self.breaks], Wait::Asleep)?;
+                        group.tell_first(self.breaks)?;
                     }
                     return Ok(verdict);
                 }
@@ -64,7 +66,7 @@ impl Meeting {
                 }
                 None => {
                     if let Some(word) = own(false) {
-                        group.send(0, vec![word], Wait::Asleep)?;
+                        group.tell_first(word)?;
                         (has_come, heard) = (true, Instant::now());
                     }
                 }
@@ -79,8 +81,10 @@ struct Led<'a, 'm> {
     meeting: &'a Meeting,
     group: &'a Group<'m>,
     words: Vec<Option<u8>>,
-    /// Of the other ranks.
-    coming: Vec<Box<dyn Transfer + 'a>>,
+    /// Of the other ranks that have no word yet: one alone, so that a rank 0 that waits for ten thousand asks MPI no more often
+    /// than one that waits for two.
+    coming: Option<Box<dyn Transfer + 'a>>,
+    missing: usize,
     /// Since when those who are late are waited for.
     since: Option<Instant>,
     /// Who has not yet answered that it is there, where that was asked.
@@ -89,11 +93,10 @@ struct Led<'a, 'm> {
 }
 
 impl<'a, 'm> Led<'a, 'm> {
-    fn begin(meeting: &'a Meeting, group: &'a Group<'m>) -> Result<Led<'a, 'm>, RanksError> {
-        let size = group.mpi.size();
-        let coming = (1..size).map(|rank| group.mpi.receive(rank, 1)).collect::<Result<_, _>>()?;
-        let words = vec![None; size];
-        Ok(Led { meeting, group, words, coming, since: None, asked: None, is_broken: false })
+    fn new(meeting: &'a Meeting, group: &'a Group<'m>) -> Led<'a, 'm> {
+        let (words, missing) = (vec![None; group.mpi.size()], group.mpi.size() - 1);
+        let (coming, since, asked, is_broken) = (None, None, None, false);
+        Led { meeting, group, words, coming, missing, since, asked, is_broken }
     }
 
     fn lead(mut self, own: &mut dyn FnMut(bool) -> Option<u8>) -> Result<u8, RanksError> {
@@ -101,7 +104,7 @@ impl<'a, 'm> Led<'a, 'm> {
         loop {
             self.hear()?;
             if self.words[0].is_none() {
-                self.words[0] = own(self.words[1..].iter().all(Option::is_some));
+                self.words[0] = own(self.missing == 0);
             }
             if !self.is_broken && self.words.contains(&Some(self.meeting.breaks)) {
                 self.words[0].get_or_insert(self.meeting.breaks);
@@ -127,16 +130,20 @@ impl<'a, 'm> Led<'a, 'm> {
     }
 
     fn hear(&mut self) -> Result<(), RanksError> {
-        for (rank, transfer) in (1..).zip(&mut self.coming) {
-            if self.words[rank].is_some() {
-                continue;
-            }
-            match transfer.poll()?.map(|bytes| bytes[0]) {
-                Some(THERE) => {
-                    self.asked.iter_mut().for_each(|asked| asked.retain(|one| *one != rank));
-                    *transfer = self.group.mpi.receive(rank, 1)?;
-                }
-                word => self.words[rank] = word,
+        while self.missing > 0 {
+            let mut coming = match self.coming.take() {
+                Some(coming) => coming,
+                None => self.group.mpi.hear_any(WORD_BYTES)?,
+            };
+            let Some(bytes) = coming.poll()? else {
+                self.coming = Some(coming);
+                break;
+            };
+            let (word, rank) = whose(&bytes, self.words.len())?;
+            if word == THERE {
+                self.asked.iter_mut().for_each(|asked| asked.retain(|one| *one != rank));
+            } else {
+                self.missing -= usize::from(self.words[rank].replace(word).is_none());
             }
         }
         Ok(())
@@ -152,7 +159,7 @@ impl<'a, 'm> Led<'a, 'm> {
         let is_asking = self.is_broken || self.asked.is_some();
         let limit = if is_asking { self.group.answer } else { self.group.patience };
         let silent = |asked: &Vec<usize>| -> Vec<usize> {
-            asked.iter().copied().filter(|rank| late.contains(rank)).collect()
+            asked.iter().copied().filter(|rank| self.words[*rank].is_none()).collect()
         };
         if let Some(asked) = self.asked.as_ref().map(silent) {
             if asked.is_empty() {
@@ -169,6 +176,17 @@ impl<'a, 'm> Led<'a, 'm> {
             (self.asked, self.since) = (Some(others.collect()), Some(Instant::now()));
         }
         Ok(())
+    }
+}
+
+fn whose(bytes: &[u8], size: usize) -> Result<(u8, usize), RanksError> {
+    let [word, rank @ ..] = *bytes.first_chunk::<WORD_BYTES>().unwrap_or(&[0; WORD_BYTES]);
+    match u32::from_le_bytes(rank) as usize {
+        rank if (1..size).contains(&rank) => Ok((word, rank)),
+        rank => Err(RanksError::Told(format!(
+            "a word of rank {rank} came, and the others are 1 to {}; this is a bug in pickfs, please tell us",
+            size - 1
+        ))),
     }
 }
 
@@ -232,7 +250,7 @@ mod tests {
                 let group = group(&mpi, NONE);
                 if mpi.rank() > 0 {
                     if mpi.rank() != missing {
-                        group.send(0, vec![1], Wait::Asleep).unwrap();
+                        group.tell_first(1).unwrap();
                     }
                     return String::new();
                 }
@@ -244,6 +262,15 @@ mod tests {
             });
             let who = format!("rank {missing} on h{} did not come to the end in", missing + 1);
             assert!(given[0].starts_with(&who), "{}", given[0]);
+        }
+    }
+
+    #[test]
+    fn a_word_of_nobody_is_told() {
+        assert_eq!(whose(&[4, 2, 0, 0, 0], 3).unwrap(), (4, 2));
+        for nobody in [0, 3, 255] {
+            let error = whose(&[4, nobody, 0, 0, 0], 3).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("a word of rank {nobody} came")), "{error}");
         }
     }
 

@@ -16,6 +16,12 @@ pub(crate) trait Mpi {
     /// Exactly so many bytes.
     fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError>;
 
+    /// Beside what is sent to rank 0, in a line of its own.
+    fn tell_first(&self, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError>;
+
+    /// What any rank told rank 0, exactly so many bytes: one question for ten thousand ranks.
+    fn hear_any(&self, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError>;
+
     /// Asks the launcher to end all ranks. It may hang.
     fn abort(&self);
 
@@ -42,6 +48,9 @@ pub(crate) mod fake {
     };
 
     use super::*;
+
+    /// In the place of a rank.
+    const ANY: usize = usize::MAX;
 
     /// From a rank to a rank.
     type Lines = HashMap<(usize, usize), VecDeque<Vec<u8>>>;
@@ -84,6 +93,18 @@ pub(crate) mod fake {
         /// Messages, until now.
         pub(crate) fn sent(&self, from: usize, to: usize) -> u64 {
             self.world.sent.lock().expect("no panic").get(&(from, to)).copied().unwrap_or(0)
+        }
+
+        fn put(&self, line: (usize, usize), bytes: Vec<u8>) -> Box<dyn Transfer + '_> {
+            if line.1 == 0 {
+                let waiting = self.world.waiting_bytes.fetch_add(bytes.len(), SeqCst) + bytes.len();
+                self.world.waiting_bytes_max.fetch_max(waiting, SeqCst);
+            }
+            let mut under_way = self.world.under_way.lock().expect("no panic");
+            under_way.entry(line).or_default().push_back(bytes.clone());
+            let mut sent = self.world.sent.lock().expect("no panic");
+            *sent.entry((self.rank, line.1)).or_default() += 1;
+            Box::new(Sent(Some(bytes)))
         }
     }
 
@@ -128,18 +149,19 @@ pub(crate) mod fake {
         }
 
         fn send(&self, to: usize, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
-            if to == 0 {
-                let waiting = self.world.waiting_bytes.fetch_add(bytes.len(), SeqCst) + bytes.len();
-                self.world.waiting_bytes_max.fetch_max(waiting, SeqCst);
-            }
-            let mut under_way = self.world.under_way.lock().expect("no panic");
-            under_way.entry((self.rank, to)).or_default().push_back(bytes.clone());
-            *self.world.sent.lock().expect("no panic").entry((self.rank, to)).or_default() += 1;
-            Ok(Box::new(Sent(Some(bytes))))
+            Ok(self.put((self.rank, to), bytes))
         }
 
         fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
             Ok(Box::new(Coming { from, bytes, to: self.clone() }))
+        }
+
+        fn tell_first(&self, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
+            Ok(self.put((ANY, 0), bytes))
+        }
+
+        fn hear_any(&self, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+            self.receive(ANY, bytes)
         }
 
         fn abort(&self) {}

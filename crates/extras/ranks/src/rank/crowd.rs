@@ -25,6 +25,8 @@ use crate::{
 
 /// To another host of a rack and back.
 const WAY: Duration = Duration::from_micros(100);
+/// A word and a rank.
+const TOLD_BYTES: usize = 5;
 /// What a lane says of a trial.
 const WORDS_BYTES: usize = 200_000;
 
@@ -32,6 +34,8 @@ const WORDS_BYTES: usize = 200_000;
 enum Does {
     Hear(Wait),
     Say(Rc<[u8]>),
+    /// In the line of all.
+    Tell(u8),
 }
 
 #[derive(Default)]
@@ -39,6 +43,9 @@ struct Crowd {
     does: Vec<RefCell<VecDeque<Does>>>,
     /// When each one can say what is next.
     from: Vec<Cell<Option<Instant>>>,
+    /// Those who tell what is next, in their order.
+    tell: RefCell<VecDeque<usize>>,
+    asked_for_any: Cell<usize>,
     /// Bytes on their way to rank 0, or in its hands.
     held: Cell<usize>,
     held_max: Cell<usize>,
@@ -65,6 +72,10 @@ impl Crowd {
     fn turn_to_next(&self, rank: usize, after: Duration) {
         let says = match self.does[rank].borrow().front() {
             Some(Does::Say(bytes)) => bytes.len(),
+            Some(Does::Tell(_)) => {
+                self.tell.borrow_mut().push_back(rank);
+                TOLD_BYTES
+            }
             _ => return self.from[rank].set(None),
         };
         self.held.set(self.held.get() + says);
@@ -92,9 +103,15 @@ impl Crowd {
         self.all(|rank| if asked_by(rank) == 0 { asks.clone() } else { Vec::new() });
     }
 
-    /// A word of its own, and that of all.
-    fn come(&self, word: u8, wait: Wait) {
-        self.all(|_| vec![Does::Say([word].as_slice().into()), Does::Hear(wait)]);
+    fn is_due(&self, rank: usize) -> bool {
+        self.from[rank].get().is_some_and(|from| from <= Instant::now())
+    }
+
+    fn said(&self, rank: usize, bytes: usize) -> Option<Does> {
+        let said = self.does[rank].borrow_mut().pop_front();
+        self.held.set(self.held.get() - bytes);
+        self.turn_to_next(rank, Duration::ZERO);
+        said
     }
 }
 
@@ -114,16 +131,30 @@ struct Coming<'a> {
 
 impl Transfer for Coming<'_> {
     fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
-        let (crowd, rank) = (self.crowd, self.from);
-        if crowd.from[rank].get().is_none_or(|from| from > Instant::now()) {
+        if !self.crowd.is_due(self.from) {
             return Ok(None);
         }
-        let said = crowd.does[rank].borrow_mut().pop_front();
-        let Some(Does::Say(bytes)) = said else { panic!("rank {rank} has nothing to say") };
-        assert_eq!(bytes.len(), self.bytes, "of rank {rank}");
-        crowd.held.set(crowd.held.get() - bytes.len());
-        crowd.turn_to_next(rank, Duration::ZERO);
-        Ok(Some(bytes.to_vec()))
+        match self.crowd.said(self.from, self.bytes) {
+            Some(Does::Say(bytes)) if bytes.len() == self.bytes => Ok(Some(bytes.to_vec())),
+            _ => panic!("rank {} does not say {} bytes", self.from, self.bytes),
+        }
+    }
+}
+
+struct OfAny<'a>(&'a Crowd);
+
+impl Transfer for OfAny<'_> {
+    fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
+        self.0.asked_for_any.set(self.0.asked_for_any.get() + 1);
+        let first = self.0.tell.borrow().front().copied();
+        let Some(rank) = first.filter(|rank| self.0.is_due(*rank)) else { return Ok(None) };
+        self.0.tell.borrow_mut().pop_front();
+        match self.0.said(rank, TOLD_BYTES) {
+            Some(Does::Tell(word)) => {
+                Ok(Some([&[word][..], &(rank as u32).to_le_bytes()].concat()))
+            }
+            _ => panic!("rank {rank} tells nothing"),
+        }
     }
 }
 
@@ -149,6 +180,15 @@ impl Mpi for Crowd {
 
     fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
         Ok(Box::new(Coming { from, bytes, crowd: self }))
+    }
+
+    fn tell_first(&self, _bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        panic!("rank 0 is here")
+    }
+
+    fn hear_any(&self, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        assert_eq!(bytes, TOLD_BYTES);
+        Ok(Box::new(OfAny(self)))
     }
 
     fn abort(&self) {}
@@ -210,13 +250,13 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     step("one folder");
     for _ in 0..2 {
         // Ready, and at the end.
-        crowd.come(Step::Ready as u8, Wait::Asleep);
+        crowd.all(|_| vec![Does::Tell(Step::Ready as u8), Does::Hear(Wait::Asleep)]);
         let own = &mut |_| Some(Step::Ready as u8);
         assert_eq!(meeting(false).hold(&rank.group, own).unwrap(), Step::Ready as u8);
     }
     step("two meetings");
-    crowd.all(|_| vec![Does::Hear(Wait::Awake)]);
-    crowd.come(0, Wait::Awake);
+    let not_late = Does::Say([0].as_slice().into());
+    crowd.all(|_| vec![Does::Hear(Wait::Awake), not_late.clone(), Does::Hear(Wait::Awake)]);
     // Nobody hears of it too late.
     agree(&rank.group, rank.bounds, &|| 0).unwrap();
     step("appointment");
@@ -244,6 +284,20 @@ mod tests {
             let (own_sizes, all) = (8 * size, size * words_bytes);
             assert!(held <= AHEAD_BYTES + own_sizes && all > 2 * AHEAD_BYTES, "{held} of {all}");
         }
+    }
+
+    #[test]
+    fn a_rank_0_that_waits_asks_once_for_all_ranks_whenever_it_looks() {
+        let crowd = Crowd::new(1_000);
+        let mut looks = 0;
+        let own = &mut |_| {
+            looks += 1;
+            (looks > 3).then_some(Step::Ready as u8)
+        };
+        let missing = meeting(false).hold(&Group::new(&crowd, Duration::ZERO), own).unwrap_err();
+        assert!(missing.to_string().starts_with("rank 1, rank 2, "), "{missing}");
+        let asked = crowd.asked_for_any.get();
+        assert!(looks == 4 && (4..10).contains(&asked), "{asked} in {looks} looks");
     }
 
     /// The figures of BENCHMARKS.md.
