@@ -164,7 +164,7 @@ fn a_program_runs_on_each_host_and_one_that_is_stopped_ends_the_trial_with_its_n
     bed.signal("pickfs-worker", "h2", "STOP");
     program.end();
     let trial = &bed.kept("stopped").trials[0];
-    assert!(reason(trial).contains("h2: the worker has done nothing for 3 s"), "{trial:?}");
+    assert!(reason(trial).contains("h2: the worker is stopped, by a signal"), "{trial:?}");
     bed.assert_nothing_runs();
 }
 

@@ -94,10 +94,8 @@ impl Rank<'_> {
                 };
                 let step = lane.step(&mut at_once);
                 let may_stand = step.is_none() && meeting.waits_for_the_living;
-                if may_stand && standstill.is_one(lane.process()) {
-                    return Some(lane.fail(standstill.reason()) as u8);
-                }
-                step.map(|step| step as u8)
+                let stands = may_stand.then(|| standstill.why(lane.process())).flatten();
+                stands.map(|why| lane.fail(why)).or(step).map(|step| step as u8)
             };
             let step = meeting.hold(&self.group, &mut own)?;
             match step {
