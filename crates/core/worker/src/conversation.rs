@@ -73,7 +73,7 @@ impl StandardLine {
 
 impl LabLine for StandardLine {
     fn begin(&self) -> Result<(), Fault> {
-        // Threads that begin together wait here for the first one.
+        // Who measures more than once has begun by then.
         let mut ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(word) = ready.take() else { return Ok(()) };
         say(&word).and_then(|()| wait_for_go()).map_err(fault)?;

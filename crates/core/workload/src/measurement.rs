@@ -48,7 +48,7 @@ impl Measurement {
         span: Span,
     ) -> Result<Measured, Fault> {
         let responses = pace.is_open();
-        self.run_with_responses(work, pace, span, responses)
+        self.run_when(work, (pace, responses), span, || self.begin())
     }
 
     /// The same, for work that knows the response times of its operations although it has no schedule itself.
@@ -59,6 +59,22 @@ impl Measurement {
         span: Span,
         responses: bool,
     ) -> Result<Measured, Fault> {
+        self.run_when(work, (pace, responses), span, || self.begin())
+    }
+
+    /// Waits for the lab's word, where it has one.
+    pub(crate) fn begin(&self) -> Result<(), Fault> {
+        self.lab.iter().try_for_each(|lab| lab.begin())
+    }
+
+    /// The same; `begin` waits until it may, once all that the loop needs is there.
+    pub(crate) fn run_when<W: Work>(
+        &self,
+        work: &mut W,
+        (pace, responses): (&mut Pace, bool),
+        span: Span,
+        begin: impl FnOnce() -> Result<(), Fault>,
+    ) -> Result<Measured, Fault> {
         let (operations, keeper) = recorder(&RecorderOptions {
             ops: self.ops.clone(),
             responses,
@@ -67,7 +83,7 @@ impl Measurement {
         let bench = Bench::new(operations, pace.is_open(), self.live.clone());
         let keepers = Keepers::start(self.helper_cpu, || {})?;
         keepers.add(keeper);
-        self.lab.iter().try_for_each(|lab| lab.begin())?;
+        begin()?;
         let mut bench = bench.telling_slow(&self.ops);
         let before = OwnUsage::now();
         let driven = drive(&MonotonicClock, work, pace, &mut bench, span);
