@@ -44,16 +44,21 @@ impl OpRecord {
 /// Where each part has all of its times, so has the whole.
 fn exactly_merged(parts: &[OpRecord], spikes_max: usize) -> OpRecord {
     let operations = parts.iter().flat_map(|part| &part.spikes);
-    let times_ns: Vec<u64> = operations.map(|one| one.end_ns - one.start_ns).collect();
+    let times_ns: Vec<u64> = operations.map(length_ns).collect();
     let op = parts.first().map_or("", |part| &part.op);
     OpRecord { spikes: longest(parts, spikes_max), ..OpRecord::exact(op, &times_ns) }
 }
 
 fn longest(parts: &[OpRecord], most: usize) -> Vec<Operation> {
     let mut spikes: Vec<Operation> = parts.iter().flat_map(|part| part.spikes.clone()).collect();
-    spikes.sort_by_key(|operation| std::cmp::Reverse(operation.end_ns - operation.start_ns));
+    spikes.sort_by_key(|operation| std::cmp::Reverse(length_ns(operation)));
     spikes.truncate(most);
     spikes
+}
+
+/// What a lane on another host says may end before it began.
+fn length_ns(operation: &Operation) -> u64 {
+    operation.end_ns.saturating_sub(operation.start_ns)
 }
 
 struct Merged {
@@ -186,6 +191,17 @@ mod tests {
         let merged = OpRecord::merged(parts, 1).expect("they merge");
         let whole = OpRecord::exact("wall", &[7, 9, 10 * minute_ns + 1]);
         assert_eq!((merged.service, merged.spikes.len()), (whole.service, 1));
+    }
+
+    #[test]
+    fn operations_that_end_before_they_began_took_no_time() {
+        let wrong = Operation { start_ns: 9, end_ns: 7, ..Operation::default() };
+        let exact = OpRecord { spikes: vec![wrong], ..OpRecord::exact("wall", &[5]) };
+        let counted = OpRecord { spikes: vec![wrong], ..operations(&[(0, 5)]) };
+        for lane in [exact, counted] {
+            let merged = OpRecord::merged(vec![lane.clone(), lane], 4).expect("they merge");
+            assert_eq!((merged.service.count, merged.spikes), (2, vec![wrong; 2]));
+        }
     }
 
     #[test]
