@@ -2,7 +2,10 @@
 //! are on one file or in one folder of all ranks: there is no score here.
 
 use pickfs_analysis::summary::geometric_mean;
-use pickfs_record::finding::{Panel, PhaseRow};
+use pickfs_record::{
+    Heat,
+    finding::{Panel, PhaseCell, PhaseRow},
+};
 
 use crate::{
     Subject,
@@ -36,9 +39,14 @@ const GROUPS: [Group; 2] = [
     },
 ];
 
+/// A rank would read what it wrote itself from its own cache; IO500's ranks read what others wrote.
+const ONLY_COLD: &str = "block read";
+
 const NOTE: &str = "Rates of all ranks together, medians over trials, each mean a geometric one of the parts above it. Each rank has a \
-                    file or a folder of its own, and a phase its work instead of 300 s; ior-hard, mdtest-hard and find have no row \
-                    here, so there is no score.";
+                    file or a folder of its own, and a phase its work instead of 300 s. Files have the contents and the syncs that \
+                    the plan gives them; those of mdtest-easy are empty and not synced. A rank reads what it wrote itself, where \
+                    IO500 has another one read it: a block read has a row only where it was cold, and a stat is from the rank's own \
+                    cache unless that was dropped. ior-hard, mdtest-hard and find have no row here, so there is no score.";
 
 /// Nothing where no ranks measured, or no phase is a part of it.
 pub(crate) fn section(subject: &Subject) -> Option<Node> {
@@ -54,7 +62,8 @@ fn table(panel: &Panel) -> Option<Table> {
     table.columns.extend(labels);
     for group in &GROUPS {
         let found = |[part, phase]: &[&'static str; 2]| {
-            let row = panel.phases.iter().find(|row| row.phase == *phase)?;
+            let is_fair = |row: &&PhaseRow| *phase != ONLY_COLD || row.heat == Some(Heat::Cold);
+            let row = panel.phases.iter().find(|row| row.phase == *phase).filter(is_fair)?;
             Some((*part, *phase, rates(row, group.per_unit)))
         };
         let found: Vec<_> = group.parts.iter().filter_map(found).collect();
@@ -84,30 +93,53 @@ fn table(panel: &Panel) -> Option<Table> {
 }
 
 fn rates(row: &PhaseRow, per_unit: f64) -> Vec<Option<f64>> {
-    row.cells.iter().map(|cell| cell.rate.as_ref().map(|rate| rate.median / per_unit)).collect()
+    let must_be_cold = row.phase == ONLY_COLD;
+    let is_warm =
+        |cell: &PhaseCell| must_be_cold && cell.flags.iter().any(|(flag, _)| flag == "not-cold");
+    let rates = row.cells.iter().map(|cell| cell.rate.as_ref().filter(|_| !is_warm(cell)));
+    rates.map(|rate| rate.map(|rate| rate.median / per_unit)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use pickfs_analysis::findings;
-    use pickfs_record::record::HostShare;
+    use pickfs_record::{
+        RunRecord,
+        record::{Flag, HostShare},
+    };
     use pickfs_testkit::{FakePhasedRun, fake_phased_run};
 
     use super::*;
     use crate::document::Row;
 
+    fn rows(run: &RunRecord) -> (Table, Vec<Vec<String>>) {
+        let found = findings(run);
+        let Some(Node::Section(_, _, mut nodes)) = section(&Subject::new(run, &found)) else {
+            panic!("a section")
+        };
+        let Some(Node::Table(table)) = nodes.pop().filter(|_| nodes.is_empty()) else {
+            panic!("one panel")
+        };
+        let words = |row: &Row| row.cells.iter().map(|cell| cell.text.words()).collect();
+        let rows = table.rows.iter().map(words).collect();
+        (table, rows)
+    }
+
+    fn run_with(heat: Option<Heat>) -> RunRecord {
+        let mut asked = FakePhasedRun::files();
+        asked.phases.iter_mut().filter(|one| one.phase == "block read").for_each(|read| {
+            read.heat = heat;
+        });
+        fake_phased_run(&asked)
+    }
+
     #[test]
     fn ranks_have_the_parts_of_io500_that_they_measured_and_no_score() {
-        let mut run = fake_phased_run(&FakePhasedRun::files());
+        let mut run = run_with(Some(Heat::Cold));
         let found = findings(&run);
         assert!(section(&Subject::new(&run, &found)).is_none(), "no ranks measured");
         run.trials[0].hosts = vec![HostShare::default()];
-        let Some(Node::Section(_, _, nodes)) = section(&Subject::new(&run, &found)) else {
-            panic!("a section")
-        };
-        let [Node::Table(table)] = &nodes[..] else { panic!("one panel") };
-        let words = |row: &Row| row.cells.iter().map(|cell| cell.text.words()).collect::<Vec<_>>();
-        let rows: Vec<_> = table.rows.iter().map(words).collect();
+        let (table, rows) = rows(&run);
         let parts: Vec<&str> = rows.iter().map(|row| &*row[0]).collect();
         let expected = ["ior-easy-write", "ior-easy-read", "mean, bandwidth", "mdtest-easy-write"];
         assert_eq!((&parts[..4], parts.last()), (&expected[..], Some(&"mean, metadata")));
@@ -121,5 +153,21 @@ mod tests {
         let fat16 = table.columns.iter().position(|column| column.head.words() == "fat16");
         assert_eq!(rows[3][fat16.expect("it is there")], "-", "it cannot hold the files");
         assert_eq!(rows[rows.len() - 1][fat16.expect("it is there")], "-");
+    }
+
+    #[test]
+    fn a_block_read_from_the_ranks_own_cache_is_no_part_of_io500() {
+        let mut run = run_with(None);
+        run.trials[0].hosts = vec![HostShare::default()];
+        let parts: Vec<String> = rows(&run).1.into_iter().map(|mut row| row.remove(0)).collect();
+        assert_eq!(parts[..2], ["ior-easy-write", "mdtest-easy-write"]);
+        let mut run = run_with(Some(Heat::Cold));
+        run.trials[0].hosts = vec![HostShare::default()];
+        let reads = run.trials.iter_mut().flat_map(|trial| &mut trial.phases);
+        reads.filter(|phase| phase.phase == "block read").for_each(|read| {
+            read.flags = vec![Flag { kind: "not-cold".into(), text: String::new() }];
+        });
+        let read = rows(&run).1.remove(1);
+        assert!(read[0] == "ior-easy-read" && read[2..].iter().all(|rate| rate == "-"), "{read:?}");
     }
 }
