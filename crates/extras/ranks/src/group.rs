@@ -294,7 +294,7 @@ mod tests {
         assert!(given.iter().all(|(_, _, most)| *most == 4));
     }
 
-    /// Rank 3, 5 and 7 hear by way of rank 1, which never comes.
+    /// Ranks 3, 5 and 7 hear by way of rank 1, which never comes.
     #[test]
     fn of_a_rank_that_hands_nothing_on_the_first_word_is_its_own_name() {
         let (given, _) = all(8, |mpi| {
