@@ -16,6 +16,7 @@ const OPEN_MPI: &str = "mpirun.openmpi --host h1:1,h2:1,h3:1 --mca btl_tcp_if_in
                         --mca oob_tcp_if_include 10.213.99.0/24";
 const MPICH: &str = "mpiexec.mpich -hosts h1:1,h2:1,h3:1";
 const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/short.toml");
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/program.toml");
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/shared.toml");
 
@@ -158,6 +159,28 @@ fn ranks_of_both_mpis_measure_together_and_another_host_finds_every_record() {
 }
 
 #[test]
+fn a_program_runs_on_each_host_and_one_that_is_stopped_ends_the_trial_with_its_name() {
+    only_if!(has_hosts());
+    let bed = Bed::new();
+    let run = &mut bed.run_in("/run/bed/one", PROGRAM, OPEN_MPI, "program", "--blocks 1");
+    let said = Said::from(run.output().unwrap());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let trial = &bed.kept("program").trials[0];
+    assert_eq!(trial.op("wall").unwrap().service.count, 3, "one a rank: {trial:?}");
+    let folders = &trial.notes;
+    assert!(folders.contains(&"figures are means over 3 lanes".into()), "{folders:?}");
+    let words = "--blocks 1 --ranks-patience 3s --set command=sleep${IFS}600";
+    let mut run = bed.run_in("/run/bed/one", PROGRAM, OPEN_MPI, "stopped", words);
+    let mut program = Program::start(&mut run);
+    program.until("\"phase\":\"command\"");
+    bed.signal("pickfs-worker", "h2", "STOP");
+    program.end();
+    let trial = &bed.kept("stopped").trials[0];
+    assert!(reason(trial).contains("h2: the worker is stopped, by a signal"), "{trial:?}");
+    bed.assert_nothing_runs();
+}
+
+#[test]
 fn the_doctor_says_who_is_there_and_names_a_host_with_another_folder() {
     only_if!(has_hosts());
     let bed = Bed::new();
@@ -250,7 +273,7 @@ fn a_rank_that_is_killed_or_stopped_fails_its_trial_with_the_name_of_its_host() 
         ("worker", OPEN_MPI, "pickfs-worker", "KILL"),
         ("stopped", MPICH, "pickfs-rank", "STOP"),
     ] {
-        let mut run = bed.run(launcher, name, "--blocks 2 --ranks-patience 8s");
+        let mut run = bed.run(launcher, name, "--blocks 2 --measure 3s --ranks-patience 8s");
         let mut program = Program::start(&mut run);
         program.until("\"phase\":\"measure\"");
         bed.signal(victim, "h2", signal);

@@ -68,14 +68,15 @@ pub fn is_there() -> bool {
 
 /// Those whose lanes each have files of their own, or ask of files of all, and times that can be merged. Those of the
 /// engines are processes around one memory.
-const WORKLOADS: [&str; 5] = ["null", "journal", "files", "column", "shared"];
+const WORKLOADS: [&str; 7] =
+    ["null", "journal", "files", "column", "command", "fio", "shared"];
 
 /// Why a plan cannot be run over ranks.
 pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
     let Some(asked) = &plan.ranks else { return Ok(()) };
-    let has_lanes = || {
-        let lanes = expansion.cells.iter().filter_map(|cell| cell.workload.params.get("lanes"));
-        lanes.into_iter().any(|lanes| *lanes != 1)
+    let any_other = |name: &str, usual: u64| {
+        let mut values = expansion.cells.iter().filter_map(|cell| cell.workload.params.get(name));
+        values.any(|value| *value != usual)
     };
     let refused = |why: &str| Err(format!("--ranks: {why}"));
     match plan {
@@ -92,14 +93,14 @@ pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {
             plan.workload,
             WORKLOADS.join(", ")
         )),
-        _ if has_lanes() => refused("a rank is a lane; leave lanes out"),
+        _ if any_other("lanes", 1) => refused("a rank is a lane; leave lanes out"),
         _ if expansion.cells.iter().any(|cell| !cell.knobs.is_empty()) => {
             refused("knobs are turned on this machine, not on the hosts; leave them out")
         }
         Plan { capacity: Some(_), .. } => {
             refused("the highest rate is not sought over hosts; leave [capacity] out")
         }
-        Plan { explain_above_ns: Some(_), .. } => {
+        _ if plan.explain_above_ns.is_some() || any_other("stalls_above", 0) => {
             refused("causes are seen on this machine, not on the hosts; leave --explain out")
         }
         Plan { cpus: Some(_), .. } => {

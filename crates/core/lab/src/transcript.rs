@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use pickfs_record::{
     PhaseRecord, TrialRecord, TrialSpec, WorkerMessage,
     record::{LoadRecord, OpRecord},
@@ -30,8 +32,22 @@ pub fn into_record(
     record.phases = merged_phases(&sums.phases);
     (job.workload.derive)(&job.params, &mut record.phases);
     record.load = merged_load(&sums.loads);
+    keep_figures(sums.figures, count, record);
     final_sync::add_rows(&spec.final_sync, record);
     Ok(())
+}
+
+/// Each is the mean over the lanes that told it.
+fn keep_figures(figures: BTreeMap<String, Vec<f64>>, count: usize, record: &mut TrialRecord) {
+    if count > 1 && figures.values().any(|values| values.len() == count) {
+        record.notes.push(format!("figures are means over {count} lanes"));
+    }
+    let some = figures.iter().filter(|(_, values)| values.len() != count);
+    let some =
+        some.map(|(name, told)| format!("{name} was told by {} of {count} lanes", told.len()));
+    record.notes.extend(some);
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    record.figures = figures.into_iter().map(|(name, values)| (name, mean(values))).collect();
 }
 
 #[derive(Default)]
@@ -39,6 +55,7 @@ struct Sums {
     ops: Vec<Vec<OpRecord>>,
     phases: Vec<Vec<PhaseRecord>>,
     loads: Vec<LoadRecord>,
+    figures: BTreeMap<String, Vec<f64>>,
     verified: usize,
 }
 
@@ -63,7 +80,7 @@ impl Sums {
                     *record.counts.entry(name).or_default() += value;
                 }
                 WorkerMessage::Figure { name, value } => {
-                    record.figures.insert(name, value);
+                    self.figures.entry(name).or_default().push(value);
                 }
                 WorkerMessage::Stalls(stalls) => record.stalls = Some(*stalls),
                 WorkerMessage::Verified { checked } => {
@@ -140,6 +157,31 @@ mod tests {
         let Some(TrialError::Skipped(reason)) = ended_early(&lanes) else { panic!("skipped") };
         assert_eq!(reason, "no room");
         assert!(ended_early(&[vec![WorkerMessage::Finished]]).is_none());
+    }
+
+    #[test]
+    fn a_figure_is_the_mean_over_the_lanes_and_says_so() {
+        let figure = |value| WorkerMessage::Figure { name: "a read IOPS".into(), value };
+        let silent = vec![WorkerMessage::Verified { checked: 1 }];
+        let lane = |value| [&[figure(value)][..], &silent].concat();
+        let spec = pickfs_testkit::fake_spec("null", "/tmp".as_ref(), serde_json::Map::new());
+        let workload = pickfs_workload::find("null").expect("known");
+        let params = workload.validate(&spec.workload.params).expect("its own");
+        let job = Job { workload, params, lanes: 2, length: pickfs_workload::Length::Clock };
+        let told = |lanes: Vec<Vec<WorkerMessage>>| {
+            let mut record = TrialRecord::default();
+            into_record(lanes, &job, &spec, &mut record).map_err(|_| "failed").expect("a record");
+            (record.figures["a read IOPS"], record.notes)
+        };
+        assert_eq!(told(vec![lane(7.0)]), (7.0, vec![]));
+        assert_eq!(
+            told(vec![lane(7.0), lane(9.0)]),
+            (8.0, vec!["figures are means over 2 lanes".into()])
+        );
+        assert_eq!(
+            told(vec![lane(7.0), silent.clone()]),
+            (7.0, vec!["a read IOPS was told by 1 of 2 lanes".into()])
+        );
     }
 
     #[test]

@@ -24,6 +24,9 @@ impl OpRecord {
         if parts.len() == 1 {
             return Ok(parts.remove(0));
         }
+        if parts.iter().all(OpRecord::is_exact) {
+            return Ok(exactly_merged(&parts, spikes_max));
+        }
         let times = |of: fn(&OpRecord) -> Option<&Times>| {
             let all: Vec<&Times> = parts.iter().filter_map(of).collect();
             (!all.is_empty()).then(|| Times::merged(&all)).transpose()
@@ -32,13 +35,30 @@ impl OpRecord {
         let response = times(|part| part.response.as_ref())?;
         let raw_response = times(|part| part.raw_response.as_ref())?;
         let (intervals, interval_log) = merged_seconds(&parts)?;
-        let mut spikes: Vec<Operation> =
-            parts.iter().flat_map(|part| part.spikes.clone()).collect();
-        spikes.sort_by_key(|operation| std::cmp::Reverse(operation.end_ns - operation.start_ns));
-        spikes.truncate(spikes_max);
+        let spikes = longest(&parts, spikes_max);
         let op = parts.into_iter().next().map(|part| part.op).unwrap_or_default();
         Ok(OpRecord { op, service, response, raw_response, intervals, spikes, interval_log })
     }
+}
+
+/// Where each part has all of its times, so has the whole.
+fn exactly_merged(parts: &[OpRecord], spikes_max: usize) -> OpRecord {
+    let operations = parts.iter().flat_map(|part| &part.spikes);
+    let times_ns: Vec<u64> = operations.map(length_ns).collect();
+    let op = parts.first().map_or("", |part| &part.op);
+    OpRecord { spikes: longest(parts, spikes_max), ..OpRecord::exact(op, &times_ns) }
+}
+
+fn longest(parts: &[OpRecord], most: usize) -> Vec<Operation> {
+    let mut spikes: Vec<Operation> = parts.iter().flat_map(|part| part.spikes.clone()).collect();
+    spikes.sort_by_key(|operation| std::cmp::Reverse(length_ns(operation)));
+    spikes.truncate(most);
+    spikes
+}
+
+/// What a lane on another host says may end before it began.
+fn length_ns(operation: &Operation) -> u64 {
+    operation.end_ns.saturating_sub(operation.start_ns)
 }
 
 struct Merged {
@@ -157,6 +177,31 @@ mod tests {
 
     fn tail(operations: &OpRecord) -> QuantileRow {
         *operations.service.quantile(0.99).expect("recorded")
+    }
+
+    #[test]
+    fn times_that_are_kept_exactly_stay_so() {
+        let minute_ns = 60_000_000_000;
+        let lane = |times_ns: &[u64]| {
+            let operation = |end_ns: &u64| Operation { end_ns: *end_ns, ..Operation::default() };
+            let spikes = times_ns.iter().map(operation).collect();
+            OpRecord { spikes, ..OpRecord::exact("wall", times_ns) }
+        };
+        let parts = vec![lane(&[7, 9]), lane(&[10 * minute_ns + 1])];
+        let merged = OpRecord::merged(parts, 1).expect("they merge");
+        let whole = OpRecord::exact("wall", &[7, 9, 10 * minute_ns + 1]);
+        assert_eq!((merged.service, merged.spikes.len()), (whole.service, 1));
+    }
+
+    #[test]
+    fn operations_that_end_before_they_began_took_no_time() {
+        let wrong = Operation { start_ns: 9, end_ns: 7, ..Operation::default() };
+        let exact = OpRecord { spikes: vec![wrong], ..OpRecord::exact("wall", &[5]) };
+        let counted = OpRecord { spikes: vec![wrong], ..operations(&[(0, 5)]) };
+        for lane in [exact, counted] {
+            let merged = OpRecord::merged(vec![lane.clone(), lane], 4).expect("they merge");
+            assert_eq!((merged.service.count, merged.spikes), (2, vec![wrong; 2]));
+        }
     }
 
     #[test]

@@ -207,6 +207,12 @@ impl OpRecord {
         OpRecord { op: op.into(), service, ..OpRecord::default() }
     }
 
+    /// All its times stand in its operations, beside no histogram.
+    pub(crate) fn is_exact(&self) -> bool {
+        let Times { count, histogram, .. } = &self.service;
+        *count > 0 && histogram.is_empty() && *count == self.spikes.len() as u64
+    }
+
     pub fn view(&self, view: View) -> Option<&Times> {
         match view {
             View::Service => Some(&self.service),

@@ -127,6 +127,14 @@ impl Track {
 }
 
 impl Times {
+    /// With what lanes are merged from: how often each time was seen.
+    #[must_use]
+    pub fn seen(self, times: impl Iterator<Item = (u64, u64)>) -> Times {
+        let mut track = Track::default();
+        times.for_each(|(time_ns, times)| track.keep_times(time_ns, times));
+        Times { histogram: track.times_with(|_, _| 0).histogram, ..self }
+    }
+
     /// Of several threads or lanes of one trial, from their histograms. Never over trials (validity
     /// rule 16).
     pub fn merged(parts: &[&Times]) -> Result<Times, String> {

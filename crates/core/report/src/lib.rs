@@ -19,6 +19,7 @@ mod fleet;
 pub mod hlog;
 mod hosts;
 pub mod html;
+mod io500;
 pub mod markdown;
 pub mod notes;
 mod operations;

@@ -7,7 +7,7 @@ use crate::{
     NextStep, Subject, articles, card, choices,
     conditions::{absent, conditions},
     document::{Node, Role, Text, facts, under_one_name},
-    factors, notes, ranking, stalls, trust,
+    factors, io500, notes, ranking, stalls, trust,
 };
 
 /// The words of each end, the first with its cure, and how many more there are.
@@ -56,6 +56,7 @@ pub(crate) fn sections(subject: &Subject, next: Option<&NextStep>) -> (Vec<Node>
         Some(section("ranking", "Ranking", ranking::table::nodes(subject))),
         stalls::ledger::section(subject),
         factors::section(subject),
+        io500::section(subject),
     ];
     let after = [
         (!subject.findings.absent.is_empty()).then(|| absent(subject)),

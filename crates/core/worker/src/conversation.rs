@@ -1,7 +1,10 @@
-use std::io::{self, BufRead, Write};
+use std::{
+    io::{self, BufRead, Write},
+    sync::{Mutex, PoisonError},
+};
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage};
-use pickfs_workload::{BUILD, Fault, phase::LabLine};
+use pickfs_workload::{BUILD, Fault, measurement_begins, phase::LabLine};
 
 use crate::lane::Ending;
 
@@ -41,7 +44,7 @@ pub fn spec() -> Result<TrialSpec, Ending> {
     Ok(spec)
 }
 
-pub fn wait_for_go() -> Result<(), Ending> {
+fn wait_for_go() -> Result<(), Ending> {
     match line()?.trim() {
         "go" => Ok(()),
         other => Err(Ending::failed(format!("{other:?} on standard input; expected `go`"))),
@@ -58,9 +61,26 @@ fn line() -> Result<String, Ending> {
 }
 
 /// Nothing is said while a phase is measured.
-pub struct StandardLine;
+#[derive(Default)]
+pub struct StandardLine(Mutex<Option<WorkerMessage>>);
+
+impl StandardLine {
+    /// What is said when the work can begin.
+    pub fn is_ready_by(&self, word: WorkerMessage) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(word);
+    }
+}
 
 impl LabLine for StandardLine {
+    fn begin(&self) -> Result<(), Fault> {
+        // Who measures more than once has begun by then.
+        let mut ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(word) = ready.take() else { return Ok(()) };
+        say(&word).and_then(|()| wait_for_go()).map_err(fault)?;
+        measurement_begins();
+        Ok(())
+    }
+
     fn phase_begins(&self, phase: &str, number: u32) -> Result<(), Fault> {
         say(&WorkerMessage::PhaseBegins { phase: phase.into(), number }).map_err(fault)
     }

@@ -13,10 +13,11 @@ use pickfs_sys::{
 };
 use pickfs_workload::{
     Fault, LiveOperations, MEASURING, Measured, NODES, ParamError, Session, Workload, find,
-    measurement_begins, phase::Gate, pin, rank, roles_are_played_by, write_slow_operations_to,
+    phase::{Gate, LabLine},
+    pin, rank, roles_are_played_by, write_slow_operations_to,
 };
 
-use crate::conversation::{StandardLine, hello, say, spec, wait_for_go};
+use crate::conversation::{StandardLine, hello, say, spec};
 
 pub enum Ending {
     Told(WorkerMessage),
@@ -72,8 +73,9 @@ pub fn run() -> Result<(), Ending> {
     }
     let session = Session::new(spec, live_page()?)?;
     let gate = StartingGate::inherited().map_err(|error| Ending::failed(error.to_string()))?;
-    let session = session.among(Gate::new(gate), Arc::new(StandardLine));
-    let ran = trial(workload, &session);
+    let line = Arc::new(StandardLine::default());
+    let session = session.among(Gate::new(gate), line.clone());
+    let ran = trial(workload, &session, &line);
     if ran.is_err() {
         session.gate.break_open();
     }
@@ -89,7 +91,7 @@ fn read_back(workload: &Workload, spec: TrialSpec) -> Result<(), Ending> {
     say(&WorkerMessage::Finished)
 }
 
-fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
+fn trial(workload: &Workload, session: &Session, line: &StandardLine) -> Result<(), Ending> {
     take_processors(&session.spec)?;
     settle_on_node(session)?;
     take_io_priority(session.spec.io_priority.as_deref())?;
@@ -110,9 +112,10 @@ fn trial(workload: &Workload, session: &Session) -> Result<(), Ending> {
     if is_paid {
         sync_all(&session.spec)?;
     }
-    say(&WorkerMessage::Ready { notes: prepared.notes(), warmup_ns })?;
-    wait_for_go()?;
-    measurement_begins();
+    line.is_ready_by(WorkerMessage::Ready { notes: prepared.notes(), warmup_ns });
+    if !workload.begins_by_recorder {
+        line.begin()?;
+    }
     let mut measured = prepared.measure(session)?;
     let paid_ns = || -> Result<f64, Ending> {
         let began = Instant::now();

@@ -13,7 +13,7 @@ use crate::fault::Fault;
 
 const DRAIN_EACH: Duration = Duration::from_millis(200);
 /// The thread's name; the kernel shows fifteen characters.
-const NAME: &str = "keeper";
+pub const KEEPER: &str = "keeper";
 
 pub(crate) struct Keepers {
     all: Arc<Mutex<Vec<IntervalKeeper>>>,
@@ -36,7 +36,7 @@ impl Keepers {
                 keepers.iter_mut().for_each(IntervalKeeper::drain);
             }
         };
-        let thread = thread::Builder::new().name(NAME.into()).spawn(body);
+        let thread = thread::Builder::new().name(KEEPER.into()).spawn(body);
         let thread = thread.map_err(Fault::io("start a thread for", "the keeper"))?;
         Ok(Keepers { all, stopped, thread: Some(thread) })
     }
@@ -79,7 +79,7 @@ mod tests {
     fn descriptors() -> Vec<usize> {
         let tasks = fs::read_dir("/proc/self/task").unwrap().flatten().map(|task| task.path());
         let keepers = tasks.filter(|task| {
-            fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim_end() == NAME)
+            fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim_end() == KEEPER)
         });
         keepers.flat_map(|task| fs::read_dir(task.join("fd"))).map(Iterator::count).collect()
     }

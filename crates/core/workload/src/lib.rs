@@ -30,6 +30,7 @@ pub use bench::{Bench, LiveOperations, TimingError};
 pub use drive::{Driven, Due, Pace, Span, Work, drive};
 pub use fault::Fault;
 pub use journal::{Appending, scrambled};
+pub use keepers::KEEPER;
 pub use measurement::{Measured, Measurement};
 pub use null::Nothing;
 pub use param::{Check, Literal, Param, ParamError, Resolved};

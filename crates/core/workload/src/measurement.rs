@@ -13,6 +13,7 @@ use crate::{
     drive::{Driven, Pace, Span, Work, drive},
     fault::Fault,
     keepers::Keepers,
+    phase::LabLine,
 };
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,6 +36,8 @@ pub struct Measurement {
     pub spikes_max: usize,
     pub helper_cpu: Option<u32>,
     pub live: Option<Arc<dyn LiveOperations>>,
+    /// Says when a measurement begins; a warm-up begins by itself.
+    pub lab: Option<Arc<dyn LabLine>>,
 }
 
 impl Measurement {
@@ -45,7 +48,7 @@ impl Measurement {
         span: Span,
     ) -> Result<Measured, Fault> {
         let responses = pace.is_open();
-        self.run_with_responses(work, pace, span, responses)
+        self.run_when(work, (pace, responses), span, || self.begin())
     }
 
     /// The same, for work that knows the response times of its operations although it has no schedule itself.
@@ -56,15 +59,32 @@ impl Measurement {
         span: Span,
         responses: bool,
     ) -> Result<Measured, Fault> {
+        self.run_when(work, (pace, responses), span, || self.begin())
+    }
+
+    /// Waits for the lab's word, where it has one.
+    pub(crate) fn begin(&self) -> Result<(), Fault> {
+        self.lab.iter().try_for_each(|lab| lab.begin())
+    }
+
+    /// The same; `begin` waits until it may, once all that the loop needs is there.
+    pub(crate) fn run_when<W: Work>(
+        &self,
+        work: &mut W,
+        (pace, responses): (&mut Pace, bool),
+        span: Span,
+        begin: impl FnOnce() -> Result<(), Fault>,
+    ) -> Result<Measured, Fault> {
         let (operations, keeper) = recorder(&RecorderOptions {
             ops: self.ops.clone(),
             responses,
             spikes_max: self.spikes_max,
         });
         let bench = Bench::new(operations, pace.is_open(), self.live.clone());
-        let mut bench = bench.telling_slow(&self.ops);
         let keepers = Keepers::start(self.helper_cpu, || {})?;
         keepers.add(keeper);
+        begin()?;
+        let mut bench = bench.telling_slow(&self.ops);
         let before = OwnUsage::now();
         let driven = drive(&MonotonicClock, work, pace, &mut bench, span);
         let used = OwnUsage::now().since(&before);

@@ -38,6 +38,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Ok(Box::new(Ready(Schedule::of(&session.params, recording.as_ref()))))
     },
     check: arrival::check,
+    begins_by_recorder: true,
     ..Workload::LOOP
 };
 

@@ -77,6 +77,8 @@ pub struct Workload {
     /// Worker processes of a trial, each in a directory of its own.
     pub lanes: fn(&Resolved) -> u32,
     pub length: fn(&Resolved) -> Length,
+    /// Its measurement is one [`Measurement`], which waits for the word to begin once its recorder is there.
+    pub begins_by_recorder: bool,
     /// Why the work cannot fit on a scratch, where that is certain before anything is made. What only
     /// the mounted file system can tell is told by the trial.
     pub too_large: fn(&Resolved, &Scratch) -> Option<TooLarge>,
@@ -104,6 +106,7 @@ impl Workload {
         incompatible: |_| None,
         lanes: |_| 1,
         length: |_| Length::Clock,
+        begins_by_recorder: false,
         too_large: |_, _| None,
         derive: |_, _| {},
         read_back: |session| Err(not_read_back(&session.spec.workload.name)),
@@ -212,6 +215,7 @@ impl Session {
             spikes_max: if is_warm_up { 0 } else { self.spec.spikes_max as usize },
             helper_cpu: self.spec.helper_cpu,
             live: self.live.clone().filter(|_| !is_warm_up),
+            lab: self.lab.clone().filter(|_| !is_warm_up),
         }
     }
 }

@@ -9,7 +9,10 @@ use crate::{
 };
 
 /// Some milliseconds for each host.
-const ROUNDS: usize = 200;
+pub(crate) const ROUNDS: usize = 200;
+/// So many ask each host that knows its bounds, one after another, before they are asked themselves: ten thousand hosts take
+/// four times as long as seventeen, and each step adds its error.
+const ASK_ONE: usize = 16;
 
 /// Rank 0's clock less this one's lies between these, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +38,23 @@ impl Bounds {
         Bounds { min_ns, max_ns }
     }
 
+    /// These are of the one that was asked; together with that one's own.
+    fn behind(self, first: Bounds) -> Bounds {
+        Bounds {
+            min_ns: self.min_ns.saturating_add(first.min_ns),
+            max_ns: self.max_ns.saturating_add(first.max_ns),
+        }
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        [self.min_ns, self.max_ns].into_iter().flat_map(i64::to_le_bytes).collect()
+    }
+
+    fn of(bytes: &[u8]) -> Bounds {
+        let at = |at: usize| number(bytes.get(at..).unwrap_or_default()) as i64;
+        Bounds { min_ns: at(0), max_ns: at(8) }
+    }
+
     pub(crate) fn middle_ns(self) -> i64 {
         self.min_ns.saturating_add(self.max_ns.saturating_sub(self.min_ns) / 2)
     }
@@ -57,62 +77,60 @@ impl Bounds {
 /// What the first rank of each host finds; those beside it have the same clock. All call it together.
 pub(crate) fn bounds(
     group: &Group<'_>,
-    leaders: &[usize],
+    by_host: &[Vec<usize>],
     now_ns: &dyn Fn() -> u64,
 ) -> Result<Bounds, RanksError> {
-    let (own, asks) = (group.mpi.rank(), leaders.iter().filter(|leader| **leader != 0));
-    let mut found = vec![Bounds::SAME; group.mpi.size()];
+    let own = group.mpi.rank();
+    let leaders: Vec<usize> = by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
+    let beside = by_host.iter().find(|ranks| ranks.contains(&own)).map_or(&[][..], Vec::as_slice);
+    if let Some(leader) = beside.first().filter(|leader| **leader != own) {
+        return Ok(Bounds::of(&group.receive(*leader, 16, Wait::Asleep)?));
+    }
     let mut mine = Bounds::SAME;
-    for &asking in asks {
-        match own {
-            0 => {
-                for _ in 0..ROUNDS {
-                    group.receive(asking, 1, Wait::Awake)?;
-                    group.send(asking, now_ns().to_le_bytes().into(), Wait::Awake)?;
-                }
-                let (min, max) = (
-                    group.receive(asking, 8, Wait::Awake)?,
-                    group.receive(asking, 8, Wait::Awake)?,
-                );
-                found[asking] = Bounds { min_ns: number(&min) as i64, max_ns: number(&max) as i64 };
-            }
-            own if own == asking => {
-                mine = Bounds::ANY;
-                for _ in 0..ROUNDS {
-                    let before_ns = now_ns();
-                    group.send(0, vec![0], Wait::Awake)?;
-                    let theirs_ns = number(&group.receive(0, 8, Wait::Awake)?);
-                    mine = mine.narrowed(before_ns, theirs_ns, now_ns());
-                }
-                group.send(0, mine.min_ns.to_le_bytes().into(), Wait::Awake)?;
-                group.send(0, mine.max_ns.to_le_bytes().into(), Wait::Awake)?;
-            }
-            _ => {}
+    for (place, &asks) in leaders.iter().enumerate().skip(1) {
+        let asked = leaders[asked_by(place)];
+        if own == asked {
+            answer(group, asks, mine, now_ns)?;
+        } else if own == asks {
+            mine = ask(group, asked, now_ns)?;
         }
     }
-    let all = group.share(group.is_first().then(|| {
-        let bytes = found.iter().flat_map(|one| [one.min_ns, one.max_ns]);
-        bytes.flat_map(i64::to_le_bytes).collect()
-    }))?;
-    let leader = leader_of(leaders, &group.hosts, own);
-    let at = 16 * leader;
-    let bound = |at: usize| number(all.get(at..).unwrap_or_default()) as i64;
-    Ok(if leader == own && own != 0 {
-        mine
-    } else {
-        Bounds { min_ns: bound(at), max_ns: bound(at + 8) }
-    })
+    let mut others = beside.iter().skip(1);
+    others.try_for_each(|rank| group.send(*rank, mine.bytes(), Wait::Asleep))?;
+    Ok(mine)
 }
 
-/// The first rank of the same host.
-fn leader_of(leaders: &[usize], hosts: &[String], rank: usize) -> usize {
-    leaders.iter().copied().find(|leader| hosts.get(*leader) == hosts.get(rank)).unwrap_or(rank)
+/// The place of a host that knows its bounds before this one asks it.
+pub(crate) fn asked_by(place: usize) -> usize {
+    let mut known = 1;
+    while known * (1 + ASK_ONE) <= place {
+        known *= 1 + ASK_ONE;
+    }
+    (place - known) % known
 }
 
-/// The first rank of each host, in order.
-pub(crate) fn leaders(hosts: &[String]) -> Vec<usize> {
-    let is_first = |rank: &usize| !hosts[..*rank].contains(&hosts[*rank]);
-    (0..hosts.len()).filter(is_first).collect()
+fn answer(
+    group: &Group<'_>,
+    asks: usize,
+    own: Bounds,
+    now_ns: &dyn Fn() -> u64,
+) -> Result<(), RanksError> {
+    for _ in 0..ROUNDS {
+        group.receive_soon(asks, 1, Wait::Awake)?;
+        group.send(asks, now_ns().to_le_bytes().into(), Wait::Awake)?;
+    }
+    group.send(asks, own.bytes(), Wait::Awake)
+}
+
+fn ask(group: &Group<'_>, asked: usize, now_ns: &dyn Fn() -> u64) -> Result<Bounds, RanksError> {
+    let mut found = Bounds::ANY;
+    for _ in 0..ROUNDS {
+        let before_ns = now_ns();
+        group.send(asked, vec![0], Wait::Awake)?;
+        let theirs_ns = number(&group.receive(asked, 8, Wait::Awake)?);
+        found = found.narrowed(before_ns, theirs_ns, now_ns());
+    }
+    Ok(found.behind(Bounds::of(&group.receive(asked, 16, Wait::Awake)?)))
 }
 
 #[cfg(test)]
@@ -123,7 +141,7 @@ mod tests {
     use pickfs_testkit::Dice;
 
     use super::*;
-    use crate::mpi::fake::all;
+    use crate::mpi::{Mpi, fake::all};
 
     /// Ways of random and unequal length: whatever they are, the truth is inside.
     #[test]
@@ -152,11 +170,10 @@ mod tests {
         let wrong_ns = [0_u64, 0, 3_000_000_000, 3_000_000_000];
         let hosts: Vec<String> = ["h1", "h1", "h2", "h2"].map(String::from).into();
         let (given, _) = all(4, |mpi| {
-            use crate::mpi::Mpi;
             let patience = Duration::from_secs(60);
-            let group = Group { mpi: &mpi, patience, hosts: hosts.clone() };
+            let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, patience) };
             let now_ns = || MonotonicClock.now_ns() + wrong_ns[mpi.rank()];
-            bounds(&group, &leaders(&hosts), &now_ns).unwrap()
+            bounds(&group, &group.by_host(), &now_ns).unwrap()
         });
         assert_eq!((given[0], given[1]), (Bounds::SAME, Bounds::SAME));
         assert_eq!(given[2], given[3]);
@@ -165,9 +182,29 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rank_of_each_host_leads_it() {
-        let hosts: Vec<String> = ["a", "b", "a", "c", "b"].map(String::from).into();
-        assert_eq!(leaders(&hosts), [0, 1, 3]);
-        assert_eq!(leader_of(&[0, 1, 3], &hosts, 4), 1);
+    fn bounds_that_come_by_another_host_hold_the_truth() {
+        let hosts: Vec<String> = (0..ASK_ONE + 4).map(|host| format!("h{host}")).collect();
+        let wrong_ns = |rank: usize| 1_000_000_000 * rank as u64;
+        let (given, _) = all(hosts.len(), |mpi| {
+            let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, Duration::from_secs(60)) };
+            let now_ns = || MonotonicClock.now_ns() + wrong_ns(mpi.rank());
+            (bounds(&group, &group.by_host(), &now_ns).unwrap(), mpi.sent(0, ASK_ONE + 3))
+        });
+        for (rank, (bounds, by_first)) in given.into_iter().enumerate() {
+            let truth_ns = -(wrong_ns(rank) as i64);
+            assert!(bounds.min_ns <= truth_ns && truth_ns <= bounds.max_ns, "{rank}: {bounds:?}");
+            assert_eq!(by_first, 0, "the last one asked another one");
+        }
+    }
+
+    /// Each takes as long as the others.
+    #[test]
+    fn ten_thousand_hosts_are_four_steps_away_and_few_of_them_ask_one() {
+        let asked = |hosts: usize| (1..hosts).filter(|place| asked_by(*place) == 0).count();
+        assert_eq!([2, 17, 289, 10_000].map(asked), [1, 16, 32, 50]);
+        let steps = |place| {
+            std::iter::successors(Some(place), |place| (*place > 0).then(|| asked_by(*place)))
+        };
+        assert_eq!((1..10_000).map(|place| steps(place).count() - 1).max(), Some(4));
     }
 }

@@ -69,7 +69,7 @@ pub fn look(
         let seen = &facts.folder;
         let _ = writeln!(
             text,
-            "folder  {} is one for all: {} of {}; each host read what every other one wrote",
+            "folder  {} is one for all: {} of {}; each host read what the one before it wrote",
             folder.display(),
             visible(&seen.fs_type),
             visible(&seen.source)

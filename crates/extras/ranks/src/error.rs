@@ -2,9 +2,7 @@ use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum RanksError {
-    #[error(
-        "no MPI library for this launcher ({tried}); name one with PICKFS_MPI, as libmpi.so.40"
-    )]
+    #[error("no MPI library for this launcher: {tried}; name one with PICKFS_MPI, as libmpi.so.40")]
     NoLibrary { tried: String },
     #[error("{name} is not in {library}; name another library of MPI with PICKFS_MPI")]
     NoSymbol { name: &'static str, library: String },

@@ -1,6 +1,7 @@
 //! The ranks of one trial, as the lab has them: all are there, of its build, and see its folder.
 
 use std::{
+    collections::HashMap,
     path::Path,
     sync::{
         Arc,
@@ -126,12 +127,11 @@ impl Gathered {
 
     /// Each host, with its ranks.
     pub(crate) fn by_host(&self) -> Vec<(&RankFacts, Vec<usize>)> {
+        let mut places = HashMap::new();
         let mut hosts: Vec<(&RankFacts, Vec<usize>)> = Vec::new();
         for (number, rank) in self.ranks.iter().enumerate() {
-            let is_it = |(known, _): &&mut (&RankFacts, Vec<usize>)| {
-                (&known.host, &known.boot) == (&rank.host, &rank.boot)
-            };
-            match hosts.iter_mut().find(is_it) {
+            let place = *places.entry((&rank.host, &rank.boot)).or_insert(hosts.len());
+            match hosts.get_mut(place) {
                 Some((_, ranks)) => ranks.push(number),
                 None => hosts.push((rank, vec![number])),
             }

@@ -2,6 +2,7 @@
 //! answers each one, so that it can name whoever has not come.
 
 use std::{
+    collections::HashMap,
     thread,
     time::{Duration, Instant},
 };
@@ -14,17 +15,24 @@ use crate::{
 /// Between two looks: short at first, so that an answer that is on its way is taken at once, and long enough in the end
 /// that a waiting rank takes no part of a processor that counts.
 const NAP: Duration = Duration::from_micros(200);
-const NAP_MAX: Duration = Duration::from_millis(20);
+pub(crate) const NAP_MAX: Duration = Duration::from_millis(20);
 /// Looks of who expects an answer at once, before naps begin.
 const YIELDS: u32 = 200;
 /// The longest message: what one lane says of its trial is some megabytes.
 const BYTES_MAX: u64 = 256 << 20;
-/// Rank 0 finds out first who is missing, and says so; who waits for its answer waits for so much longer.
-pub(crate) const ANSWER: Duration = Duration::from_secs(10);
+/// What rank 0 has asked for before its turn: all that it holds of a gathering, beside one longer message. Those who are asked
+/// wake up meanwhile, all at once.
+pub(crate) const AHEAD_BYTES: usize = 8 << 20;
+const TAKE: &str = "take what was sent";
+const SAY: &str = "say what was asked";
+/// From one who finds out who is missing to the next one who would; see `Group::limit`.
+const ANSWER: Duration = Duration::from_secs(10);
 
 pub(crate) struct Group<'m> {
     pub(crate) mpi: &'m dyn Mpi,
     pub(crate) patience: Duration,
+    /// For who is there and has only to say so.
+    pub(crate) answer: Duration,
     /// By rank, as far as they are known.
     pub(crate) hosts: Vec<String>,
 }
@@ -61,11 +69,24 @@ impl Naps {
 
 impl<'m> Group<'m> {
     pub(crate) fn new(mpi: &'m dyn Mpi, patience: Duration) -> Group<'m> {
-        Group { mpi, patience, hosts: Vec::new() }
+        Group { mpi, patience, answer: ANSWER, hosts: Vec::new() }
     }
 
     pub(crate) fn is_first(&self) -> bool {
         self.mpi.rank() == 0
+    }
+
+    /// The ranks of each host, in the order of their first ones.
+    pub(crate) fn by_host(&self) -> Vec<Vec<usize>> {
+        let (mut places, mut ranks) = (HashMap::new(), Vec::<Vec<usize>>::new());
+        for (rank, host) in self.hosts.iter().enumerate() {
+            let place = *places.entry(host).or_insert(ranks.len());
+            match ranks.get_mut(place) {
+                Some(known) => known.push(rank),
+                None => ranks.push(vec![rank]),
+            }
+        }
+        ranks
     }
 
     /// `rank 2 on h3`
@@ -86,13 +107,30 @@ impl<'m> Group<'m> {
         RanksError::Missing { who, what: what.into(), limit_s: limit.as_secs_f64() }
     }
 
+    /// Whoever is not there is to be named first, and nobody who only waits for it. Rank 0 asks all in order, so that it knows;
+    /// who waits for rank 0 waits longer, and longest who waits for another one: that one may live, and wait itself.
+    fn limit(&self, other: usize) -> Duration {
+        let turns = match other {
+            _ if self.is_first() => 2,
+            0 => 3,
+            _ => 4,
+        };
+        self.patience + self.answer * turns
+    }
+
+    /// For one who waits for nobody else: it is named before anybody who waits for this rank.
+    fn soon(&self) -> Duration {
+        self.patience + self.answer
+    }
+
     fn over(
         &self,
         mut transfer: Box<dyn Transfer + '_>,
         (other, what): (usize, &str),
         wait: Wait,
+        limit: Duration,
     ) -> Result<Vec<u8>, RanksError> {
-        let (began, mut naps, limit) = (Instant::now(), Naps::new(wait), self.patience + ANSWER);
+        let (began, mut naps) = (Instant::now(), Naps::new(wait));
         loop {
             if let Some(bytes) = transfer.poll()? {
                 return Ok(bytes);
@@ -106,7 +144,14 @@ impl<'m> Group<'m> {
 
     pub(crate) fn send(&self, to: usize, bytes: Vec<u8>, wait: Wait) -> Result<(), RanksError> {
         let transfer = self.mpi.send(to, bytes)?;
-        self.over(transfer, (to, "take what was sent"), wait).map(drop)
+        self.over(transfer, (to, TAKE), wait, self.limit(to)).map(drop)
+    }
+
+    /// To rank 0, which hears all ranks at once.
+    pub(crate) fn tell_first(&self, word: u8) -> Result<(), RanksError> {
+        let rank = (self.mpi.rank() as u32).to_le_bytes();
+        let transfer = self.mpi.tell_first([&[word][..], &rank].concat())?;
+        self.over(transfer, (0, TAKE), Wait::Asleep, self.limit(0)).map(drop)
     }
 
     /// Exactly so many bytes.
@@ -116,45 +161,83 @@ impl<'m> Group<'m> {
         bytes: usize,
         wait: Wait,
     ) -> Result<Vec<u8>, RanksError> {
-        let transfer = self.mpi.receive(from, bytes)?;
-        self.over(transfer, (from, "say what was asked"), wait)
+        let is_direct = self.is_first() || from == 0;
+        let what = if is_direct { SAY } else { "say what was asked (it may wait for another one)" };
+        self.over(self.mpi.receive(from, bytes)?, (from, what), wait, self.limit(from))
     }
 
-    fn send_all(&self, to: usize, bytes: Vec<u8>) -> Result<(), RanksError> {
-        self.send(to, (bytes.len() as u64).to_le_bytes().into(), Wait::Asleep)?;
-        self.send(to, bytes, Wait::Asleep)
+    /// The same, of one who waits for nobody else.
+    pub(crate) fn receive_soon(
+        &self,
+        from: usize,
+        bytes: usize,
+        wait: Wait,
+    ) -> Result<Vec<u8>, RanksError> {
+        self.over(self.mpi.receive(from, bytes)?, (from, SAY), wait, self.soon())
     }
 
-    fn receive_all(&self, from: usize) -> Result<Vec<u8>, RanksError> {
+    /// To one who waits for nobody else.
+    pub(crate) fn send_all(&self, to: usize, bytes: Vec<u8>) -> Result<(), RanksError> {
+        let length = (bytes.len() as u64).to_le_bytes().into();
+        [length, bytes].into_iter().try_for_each(|bytes| {
+            let transfer = self.mpi.send(to, bytes)?;
+            self.over(transfer, (to, TAKE), Wait::Asleep, self.soon()).map(drop)
+        })
+    }
+
+    fn length(&self, from: usize) -> Result<usize, RanksError> {
         let length = number(&self.receive(from, 8, Wait::Asleep)?);
         if length > BYTES_MAX {
             let who = self.name(from);
             return Err(RanksError::TooLong { who, bytes: length, limit: BYTES_MAX });
         }
-        self.receive(from, length as usize, Wait::Asleep)
+        Ok(length as usize)
     }
 
-    /// What rank 0 has, at all of them; `None` elsewhere.
+    pub(crate) fn receive_all(&self, from: usize) -> Result<Vec<u8>, RanksError> {
+        let length = self.length(from)?;
+        self.receive(from, length, Wait::Asleep)
+    }
+
+    /// What rank 0 has, at all of them; `None` elsewhere. Each hands it on, so that rank 0 sends it as often as its number of
+    /// ranks can be halved.
     pub(crate) fn share(&self, from_first: Option<Vec<u8>>) -> Result<Vec<u8>, RanksError> {
-        let Some(bytes) = from_first else { return self.receive_all(0) };
-        (1..self.mpi.size()).try_for_each(|rank| self.send_all(rank, bytes.clone()))?;
+        let (own, size) = (self.mpi.rank(), self.mpi.size());
+        let bytes = match from_first {
+            Some(bytes) => bytes,
+            None => self.receive_all(above(own))?,
+        };
+        let steps = (0..usize::BITS).map(|bit| 1 << bit).take_while(|step| own + step < size);
+        let mut below = steps.filter(|step| *step > own).map(|step| own + step);
+        below.try_for_each(|rank| self.send_all(rank, bytes.clone()))?;
         Ok(bytes)
     }
 
-    /// Rank 0 hands on what each one has, one after another: it asks for it, so it never holds more than one.
+    /// Rank 0 hands on what each one has, one after another: it asks for it, and knows how long it is.
     pub(crate) fn gather(
         &self,
         own: Vec<u8>,
         each: &mut dyn FnMut(usize, Vec<u8>) -> Result<(), RanksError>,
     ) -> Result<(), RanksError> {
         if !self.is_first() {
+            self.send(0, (own.len() as u64).to_le_bytes().into(), Wait::Asleep)?;
             self.receive(0, 1, Wait::Asleep)?;
-            return self.send_all(0, own);
+            return self.send(0, own, Wait::Asleep);
         }
         each(0, own)?;
-        for rank in 1..self.mpi.size() {
-            self.send(rank, vec![1], Wait::Asleep)?;
-            each(rank, self.receive_all(rank)?)?;
+        let lengths = (1..self.mpi.size()).map(|rank| self.length(rank));
+        let lengths: Vec<usize> = lengths.collect::<Result<_, _>>()?;
+        let mut asked = (1..).zip(&lengths).peekable();
+        let mut ahead_bytes = 0;
+        for (rank, &length) in (1..).zip(&lengths) {
+            while let Some((next, bytes)) =
+                asked.next_if(|(next, bytes)| *next == rank || ahead_bytes + **bytes <= AHEAD_BYTES)
+            {
+                self.send(next, vec![1], Wait::Asleep)?;
+                ahead_bytes += bytes;
+            }
+            each(rank, self.receive(rank, length, Wait::Asleep)?)?;
+            ahead_bytes -= length;
         }
         Ok(())
     }
@@ -172,6 +255,11 @@ impl<'m> Group<'m> {
         (1..self.mpi.size()).try_for_each(|rank| self.send(rank, vec![most], wait))?;
         Ok(most)
     }
+}
+
+/// From whom a rank has what is shared: its number without the highest bit.
+pub(crate) fn above(rank: usize) -> usize {
+    rank.checked_ilog2().map_or(0, |bit| rank - (1 << bit))
 }
 
 pub(crate) fn number(bytes: &[u8]) -> u64 {
@@ -206,16 +294,59 @@ mod tests {
         assert!(given.iter().all(|(_, _, most)| *most == 4));
     }
 
+    /// Ranks 3, 5 and 7 hear by way of rank 1, which never comes.
+    #[test]
+    fn of_a_rank_that_hands_nothing_on_the_first_word_is_its_own_name() {
+        let (given, _) = all(8, |mpi| {
+            let answer = Duration::from_millis(100);
+            let group = Group { answer, ..Group::new(&mpi, Duration::ZERO) };
+            let heard = || {
+                group.share(group.is_first().then(|| b"words".to_vec()))?;
+                group.gather(Vec::new(), &mut |_, _| Ok(()))
+            };
+            (mpi.rank() != 1).then(|| match heard() {
+                Err(RanksError::Missing { who, what, limit_s }) => (limit_s, who, what),
+                other => panic!("{other:?} without rank 1"),
+            })
+        });
+        let limits_s = given.iter().flatten().map(|(limit_s, ..)| *limit_s);
+        let first_s = limits_s.fold(f64::MAX, f64::min);
+        let first = given.iter().flatten().filter(|(limit_s, ..)| *limit_s == first_s);
+        assert_eq!(first.map(|(_, who, _)| who).collect::<Vec<_>>(), ["rank 1"], "{given:?}");
+        let (_, who, what) = given[7].as_ref().unwrap();
+        assert!(who == "rank 3" && what.contains("may wait for another one"), "{given:?}");
+    }
+
     /// At the first rank, which is what a thousand ranks must not fill.
     #[test]
     fn memory_of_a_gathering_does_not_grow_with_the_ranks() {
-        let held = |ranks: usize| {
+        let held = |ranks: usize, bytes: usize| {
             let (_, world) = all(ranks, |mpi| {
                 let group = Group::new(&mpi, PATIENCE);
-                group.gather(vec![7; 100_000], &mut |_, _| Ok(())).unwrap();
+                group.gather(vec![7; bytes], &mut |_, _| Ok(())).unwrap();
             });
             world.waiting_bytes_max.load(SeqCst)
         };
-        assert_eq!((held(2), held(24)), (100_008, 100_008));
+        let lengths = |ranks: usize| 8 * (ranks - 1);
+        assert!(held(16, AHEAD_BYTES / 4) <= AHEAD_BYTES + lengths(16));
+        assert!(held(4, AHEAD_BYTES + 1) <= AHEAD_BYTES + 1 + lengths(4), "one is always asked");
+    }
+
+    #[test]
+    fn what_is_shared_comes_from_one_rank_and_the_first_one_sends_it_seldom() {
+        let sent_by = |rank: usize| (1..10_000).filter(|below| above(*below) == rank).count();
+        assert_eq!([0, 1, 1_000, 9_999].map(sent_by), [14, 13, 4, 0]);
+        let way =
+            |rank| std::iter::successors(Some(rank), |rank| (*rank > 0).then(|| above(*rank)));
+        assert_eq!((0..10_000).map(|rank| way(rank).count() - 1).max(), Some(13));
+    }
+
+    #[test]
+    fn ranks_are_put_together_by_host() {
+        let (given, _) = all(1, |mpi| {
+            let hosts = ["a", "b", "a", "c", "b"].map(String::from).into();
+            Group { hosts, ..Group::new(&mpi, PATIENCE) }.by_host()
+        });
+        assert_eq!(given[0], [vec![0, 2], vec![1, 4], vec![3]]);
     }
 }

@@ -1,10 +1,11 @@
 //! MPI without linking: a dozen functions of whatever library the launcher's environment points to, one binary under
 //! Open MPI, MPICH and its kin, and the standard ABI of MPI 5.
 //!
-//! Three constants differ between them. A handle is an int (MPICH) or a pointer (the two others); both travel
+//! Five constants differ between them. A handle is an int (MPICH) or a pointer (the two others); both travel
 //! in one register or slot of the two 64-bit machines that this is for, so it is a `usize` here.
 //! Sources: `mpi.h` of Open MPI 4.1 (`ompi_mpi_comm_world`, `ompi_mpi_byte`), of MPICH 4.0 (`MPI_COMM_WORLD`,
-//! `MPI_BYTE`, `MPI_STATUS_IGNORE`), and of the MPI 5 standard, appendix A.
+//! `MPI_BYTE`, `MPI_STATUS_IGNORE`), and of the MPI 5 standard, appendix A (`MPI_THREAD_FUNNELED` is 1024 there, else 1);
+//! `MPI_ANY_SOURCE` is -2 in MPICH, else -1.
 #![allow(unsafe_code)]
 
 use std::{
@@ -13,7 +14,7 @@ use std::{
     ptr::null_mut,
 };
 
-use libc::{RTLD_GLOBAL, RTLD_NOW, dlopen, dlsym};
+use libc::{RTLD_GLOBAL, RTLD_NOW, dlerror, dlopen, dlsym};
 
 use crate::{
     error::RanksError,
@@ -34,6 +35,7 @@ const BY_LAUNCHER: [(&str, &[&str]); 4] = [
 /// The largest `MPI_MAX_LIBRARY_VERSION_STRING` of the three.
 const VERSION_BYTES: usize = 8192;
 const TAG: c_int = 7;
+const TAG_OF_ANY: c_int = 8;
 const ABORT_CODE: c_int = 75;
 
 type Start =
@@ -47,11 +49,18 @@ struct Functions {
     finish: unsafe extern "C" fn() -> c_int,
 }
 
-pub(crate) struct Library {
-    functions: Functions,
+struct Constants {
     world: Handle,
     byte: Handle,
     no_status: Handle,
+    /// One thread alone calls MPI while others are there.
+    funneled: c_int,
+    any_source: c_int,
+}
+
+pub(crate) struct Library {
+    functions: Functions,
+    constants: Constants,
     rank: usize,
     size: usize,
     name: String,
@@ -75,16 +84,30 @@ impl Opened {
                 return Err(RanksError::NoLibrary { tried });
             }
         };
-        let open = |name: &String| {
-            let text = CString::new(name.as_str()).ok()?;
-            // SAFETY: the text ends in a zero. Constructors of the library run, as the launcher's user wants.
-            let at = unsafe { dlopen(text.as_ptr(), RTLD_NOW | RTLD_GLOBAL) };
-            (!at.is_null()).then(|| Opened { at, name: name.clone() })
+        let mut tried = Vec::new();
+        for name in names {
+            match Opened::open(&name) {
+                Ok(at) => return Ok(Opened { at, name }),
+                Err(why) => tried.push(why),
+            }
+        }
+        Err(RanksError::NoLibrary { tried: tried.join(", ") })
+    }
+
+    /// Why not, in the loader's words, which name it.
+    fn open(name: &str) -> Result<*mut c_void, String> {
+        let text = CString::new(name).map_err(|error| format!("{name:?}: {error}"))?;
+        // SAFETY: the text ends in a zero. Constructors of the library run, as the launcher's user wants. What went wrong is a
+        // text of this thread until the next call.
+        let (at, why) = unsafe {
+            let at = dlopen(text.as_ptr(), RTLD_NOW | RTLD_GLOBAL);
+            let why = if at.is_null() { dlerror() } else { null_mut() };
+            (at, (!why.is_null()).then(|| CStr::from_ptr(why).to_string_lossy().into_owned()))
         };
-        names.iter().find_map(open).ok_or_else(|| {
-            let tried = format!("not found: {}", names.join(", "));
-            RanksError::NoLibrary { tried }
-        })
+        match at.is_null() {
+            true => Err(why.unwrap_or_else(|| format!("{name} not opened"))),
+            false => Ok(at),
+        }
     }
 
     fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
@@ -108,15 +131,16 @@ impl Opened {
         Ok(unsafe { std::mem::transmute_copy(&found) })
     }
 
-    /// World, byte, no status.
-    fn constants(&self) -> Result<[Handle; 3], RanksError> {
+    fn constants(&self) -> Result<Constants, RanksError> {
         // A library of the standard ABI may stand on one of another.
         let file = self.name.rsplit('/').next().unwrap_or_default();
-        Ok(match self.symbol(c"ompi_mpi_comm_world") {
-            _ if file.contains("mpi_abi") => [0x101, 0x247, 0],
-            Some(world) => [world as usize, self.must(c"ompi_mpi_byte")? as usize, 0],
-            None => [0x4400_0000, 0x4c00_010d, 1],
-        })
+        let ([world, byte, no_status], funneled, any_source) =
+            match self.symbol(c"ompi_mpi_comm_world") {
+                _ if file.contains("mpi_abi") => ([0x101, 0x247, 0], 1024, -1),
+                Some(world) => ([world as usize, self.must(c"ompi_mpi_byte")? as usize, 0], 1, -1),
+                None => ([0x4400_0000, 0x4c00_010d, 1], 1, -2),
+            };
+        Ok(Constants { world, byte, no_status, funneled, any_source })
     }
 }
 
@@ -128,10 +152,10 @@ impl Library {
     /// Joins the other ranks; blocks until all of them have.
     pub(crate) fn join() -> Result<Library, RanksError> {
         let opened = Opened::find()?;
-        let [world, byte, no_status] = opened.constants()?;
+        let constants = opened.constants()?;
         type Version = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
         type Number = unsafe extern "C" fn(Handle, *mut c_int) -> c_int;
-        type Init = unsafe extern "C" fn(*mut c_int, *mut c_void) -> c_int;
+        type Init = unsafe extern "C" fn(*mut c_int, *mut c_void, c_int, *mut c_int) -> c_int;
         // SAFETY: these are the types of the functions of these names in every `mpi.h`; see above for handles.
         let (functions, init, version, rank, size) = unsafe {
             let functions = Functions {
@@ -141,7 +165,7 @@ impl Library {
                 abort: opened.function(c"MPI_Abort")?,
                 finish: opened.function(c"MPI_Finalize")?,
             };
-            let init: Init = opened.function(c"MPI_Init")?;
+            let init: Init = opened.function(c"MPI_Init_thread")?;
             let version: Version = opened.function(c"MPI_Get_library_version")?;
             let (rank, size): (Number, Number) =
                 (opened.function(c"MPI_Comm_rank")?, opened.function(c"MPI_Comm_size")?);
@@ -150,38 +174,35 @@ impl Library {
         let number = |call, of: Number| {
             let mut number = 0;
             // SAFETY: the world's handle, and a number of ours to write.
-            checked(call, unsafe { of(world, &mut number) }).map(|()| number as usize)
+            checked(call, unsafe { of(constants.world, &mut number) }).map(|()| number as usize)
         };
-        // SAFETY: both pointers may be null (MPI 2 and later); called once, by the first thread.
-        checked("MPI_Init", unsafe { init(null_mut(), null_mut()) })?;
+        let mut given = 0;
+        // SAFETY: the first two may be null, the last is a number of ours; called once, by the first thread. A library that
+        // gives less lets only that thread call it too.
+        let code = unsafe { init(null_mut(), null_mut(), constants.funneled, &mut given) };
+        checked("MPI_Init_thread", code)?;
         let mut text = vec![0 as c_char; VERSION_BYTES];
         let mut length = 0;
         // SAFETY: a place of the size that the standard wants, and a number of ours.
         checked("MPI_Get_library_version", unsafe { version(text.as_mut_ptr(), &mut length) })?;
         let bytes: Vec<u8> = text.iter().map(|byte| *byte as u8).take_while(|b| *b != 0).collect();
-        Ok(Library {
-            functions,
-            world,
-            byte,
-            no_status,
-            rank: number("MPI_Comm_rank", rank)?,
-            size: number("MPI_Comm_size", size)?,
-            name: short(&String::from_utf8_lossy(&bytes)),
-        })
+        let (rank, size) = (number("MPI_Comm_rank", rank)?, number("MPI_Comm_size", size)?);
+        let name = short(&String::from_utf8_lossy(&bytes));
+        Ok(Library { functions, constants, rank, size, name })
     }
 
     fn start(
         &self,
         (call, with): (&'static str, Start),
-        other: usize,
+        (other, tag): (c_int, c_int),
         mut bytes: Box<[u8]>,
     ) -> Result<Box<dyn Transfer + '_>, RanksError> {
-        let mut request = 0;
-        let (length, other) = (bytes.len() as c_int, other as c_int);
+        let (mut request, length) = (0, bytes.len() as c_int);
+        let Constants { world, byte, .. } = self.constants;
         let at = bytes.as_mut_ptr().cast();
         // SAFETY: the bytes stay where they are until MPI_Test says that it is over: `Moving` keeps them, and gives
         // them away to nobody when it is dropped before.
-        let code = unsafe { with(at, length, self.byte, other, TAG, self.world, &mut request) };
+        let code = unsafe { with(at, length, byte, other, tag, world, &mut request) };
         checked(call, code)?;
         Ok(Box::new(Moving { library: self, request, bytes: Some(bytes) }))
     }
@@ -205,7 +226,7 @@ impl Transfer for Moving<'_> {
             return Ok(None);
         }
         let mut done = 0;
-        let (test, no_status) = (self.library.functions.test, self.library.no_status);
+        let (test, no_status) = (self.library.functions.test, self.library.constants.no_status);
         // SAFETY: our request, which MPI writes, and a number of ours.
         checked("MPI_Test", unsafe { test(&mut self.request, &mut done, no_status) })?;
         Ok(if done == 0 { None } else { self.bytes.take().map(Vec::from) })
@@ -233,16 +254,26 @@ impl Mpi for Library {
     }
 
     fn send(&self, to: usize, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
-        self.start(("MPI_Isend", self.functions.send), to, bytes.into())
+        self.start(("MPI_Isend", self.functions.send), (to as c_int, TAG), bytes.into())
     }
 
     fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        let bytes = vec![0; bytes].into();
+        self.start(("MPI_Irecv", self.functions.receive), (from as c_int, TAG), bytes)
+    }
+
+    fn tell_first(&self, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        self.start(("MPI_Isend", self.functions.send), (0, TAG_OF_ANY), bytes.into())
+    }
+
+    fn hear_any(&self, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+        let from = (self.constants.any_source, TAG_OF_ANY);
         self.start(("MPI_Irecv", self.functions.receive), from, vec![0; bytes].into())
     }
 
     fn abort(&self) {
         // SAFETY: a handle and a number.
-        unsafe { (self.functions.abort)(self.world, ABORT_CODE) };
+        unsafe { (self.functions.abort)(self.constants.world, ABORT_CODE) };
     }
 
     fn finish(&self) {
@@ -268,5 +299,15 @@ mod tests {
     fn without_a_launcher_it_is_said_which_library_could_be_named() {
         let error = Opened::find().err().expect("no launcher starts tests").to_string();
         assert!(error.contains("PICKFS_MPI"), "{error}");
+    }
+
+    #[test]
+    fn what_the_loader_says_of_a_library_that_cannot_be_opened_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("libmpi.so.40");
+        std::fs::write(&path, "no library").unwrap();
+        let error = Opened::open(path.to_str().unwrap()).unwrap_err();
+        assert!(error.contains("libmpi.so.40: ") && error.len() > 30, "{error}");
+        assert!(Opened::open("libnone\0.so").unwrap_err().starts_with("\"libnone"));
     }
 }

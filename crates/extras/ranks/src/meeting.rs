@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use crate::{
     error::RanksError,
-    group::{ANSWER, Group, Naps, Wait},
+    group::{Group, Naps, Wait},
     mpi::Transfer,
 };
 
 /// From rank 0: are you there? To it: yes, and at work. No word of anybody.
 const THERE: u8 = 0;
+/// A word, and whose it is.
+const WORD_BYTES: usize = 5;
 
 pub(crate) struct Meeting {
     pub(crate) what: &'static str,
@@ -29,7 +31,7 @@ impl Meeting {
         own: &mut dyn FnMut(bool) -> Option<u8>,
     ) -> Result<u8, RanksError> {
         match group.is_first() {
-            true => Led::begin(self, group)?.lead(own),
+            true => Led::new(self, group).lead(own),
             false => self.follow(group, own),
         }
     }
@@ -45,26 +47,26 @@ impl Meeting {
             match from_first.poll()?.map(|bytes| bytes[0]) {
                 Some(THERE) => {
                     if !has_come {
-                        group.send(0, vec![THERE], Wait::Asleep)?;
+                        group.tell_first(THERE)?;
                     }
                     (from_first, heard) = (group.mpi.receive(0, 1)?, Instant::now());
                 }
                 Some(verdict) => {
                     // Rank 0 waits for one word of each, whatever it is.
                     if !has_come {
-                        group.send(0, vec![self.breaks], Wait::Asleep)?;
+                        group.tell_first(self.breaks)?;
                     }
                     return Ok(verdict);
                 }
                 None if has_come => {
-                    let limit = group.patience + ANSWER;
+                    let limit = group.patience + group.answer;
                     if heard.elapsed() > limit {
                         return Err(group.missing(&[0], self.what, limit));
                     }
                 }
                 None => {
                     if let Some(word) = own(false) {
-                        group.send(0, vec![word], Wait::Asleep)?;
+                        group.tell_first(word)?;
                         (has_come, heard) = (true, Instant::now());
                     }
                 }
@@ -79,8 +81,10 @@ struct Led<'a, 'm> {
     meeting: &'a Meeting,
     group: &'a Group<'m>,
     words: Vec<Option<u8>>,
-    /// Of the other ranks.
-    coming: Vec<Box<dyn Transfer + 'a>>,
+    /// Of the other ranks that have no word yet: one alone, so that a rank 0 that waits for ten thousand asks MPI no more often
+    /// than one that waits for two.
+    coming: Option<Box<dyn Transfer + 'a>>,
+    missing: usize,
     /// Since when those who are late are waited for.
     since: Option<Instant>,
     /// Who has not yet answered that it is there, where that was asked.
@@ -89,11 +93,10 @@ struct Led<'a, 'm> {
 }
 
 impl<'a, 'm> Led<'a, 'm> {
-    fn begin(meeting: &'a Meeting, group: &'a Group<'m>) -> Result<Led<'a, 'm>, RanksError> {
-        let size = group.mpi.size();
-        let coming = (1..size).map(|rank| group.mpi.receive(rank, 1)).collect::<Result<_, _>>()?;
-        let words = vec![None; size];
-        Ok(Led { meeting, group, words, coming, since: None, asked: None, is_broken: false })
+    fn new(meeting: &'a Meeting, group: &'a Group<'m>) -> Led<'a, 'm> {
+        let (words, missing) = (vec![None; group.mpi.size()], group.mpi.size() - 1);
+        let (coming, since, asked, is_broken) = (None, None, None, false);
+        Led { meeting, group, words, coming, missing, since, asked, is_broken }
     }
 
     fn lead(mut self, own: &mut dyn FnMut(bool) -> Option<u8>) -> Result<u8, RanksError> {
@@ -101,7 +104,7 @@ impl<'a, 'm> Led<'a, 'm> {
         loop {
             self.hear()?;
             if self.words[0].is_none() {
-                self.words[0] = own(self.words[1..].iter().all(Option::is_some));
+                self.words[0] = own(self.missing == 0);
             }
             if !self.is_broken && self.words.contains(&Some(self.meeting.breaks)) {
                 self.words[0].get_or_insert(self.meeting.breaks);
@@ -127,16 +130,20 @@ impl<'a, 'm> Led<'a, 'm> {
     }
 
     fn hear(&mut self) -> Result<(), RanksError> {
-        for (rank, transfer) in (1..).zip(&mut self.coming) {
-            if self.words[rank].is_some() {
-                continue;
-            }
-            match transfer.poll()?.map(|bytes| bytes[0]) {
-                Some(THERE) => {
-                    self.asked.iter_mut().for_each(|asked| asked.retain(|one| *one != rank));
-                    *transfer = self.group.mpi.receive(rank, 1)?;
-                }
-                word => self.words[rank] = word,
+        while self.missing > 0 {
+            let mut coming = match self.coming.take() {
+                Some(coming) => coming,
+                None => self.group.mpi.hear_any(WORD_BYTES)?,
+            };
+            let Some(bytes) = coming.poll()? else {
+                self.coming = Some(coming);
+                break;
+            };
+            let (word, rank) = whose(&bytes, self.words.len())?;
+            if word == THERE {
+                self.asked.iter_mut().for_each(|asked| asked.retain(|one| *one != rank));
+            } else {
+                self.missing -= usize::from(self.words[rank].replace(word).is_none());
             }
         }
         Ok(())
@@ -150,9 +157,9 @@ impl<'a, 'm> Led<'a, 'm> {
     fn wait_for(&mut self, late: &[usize]) -> Result<(), RanksError> {
         let waited = self.since.get_or_insert_with(Instant::now).elapsed();
         let is_asking = self.is_broken || self.asked.is_some();
-        let limit = if is_asking { ANSWER.min(self.group.patience) } else { self.group.patience };
+        let limit = if is_asking { self.group.answer } else { self.group.patience };
         let silent = |asked: &Vec<usize>| -> Vec<usize> {
-            asked.iter().copied().filter(|rank| late.contains(rank)).collect()
+            asked.iter().copied().filter(|rank| self.words[*rank].is_none()).collect()
         };
         if let Some(asked) = self.asked.as_ref().map(silent) {
             if asked.is_empty() {
@@ -172,9 +179,22 @@ impl<'a, 'm> Led<'a, 'm> {
     }
 }
 
+fn whose(bytes: &[u8], size: usize) -> Result<(u8, usize), RanksError> {
+    let [word, rank @ ..] = *bytes.first_chunk::<WORD_BYTES>().unwrap_or(&[0; WORD_BYTES]);
+    match u32::from_le_bytes(rank) as usize {
+        rank if (1..size).contains(&rank) => Ok((word, rank)),
+        rank => Err(RanksError::Told(format!(
+            "a word of rank {rank} came, and the others are 1 to {}; this is a bug in pickfs, please tell us",
+            size - 1
+        ))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use pickfs_testkit::until;
 
     use super::*;
     use crate::mpi::{
@@ -183,7 +203,8 @@ mod tests {
     };
 
     const LONG: Duration = Duration::from_secs(60);
-    const SHORT: Duration = Duration::from_millis(500);
+    /// Whoever comes has come before it begins.
+    const NONE: Duration = Duration::ZERO;
     const BREAKS: u8 = 9;
 
     fn meeting(waits_for_the_living: bool) -> Meeting {
@@ -192,7 +213,8 @@ mod tests {
     }
 
     fn group(mpi: &FakeMpi, patience: Duration) -> Group<'_> {
-        Group { mpi, patience, hosts: ["h1", "h2", "h3"].map(String::from).into() }
+        let hosts = ["h1", "h2", "h3"].map(String::from).into();
+        Group { hosts, ..Group::new(mpi, patience) }
     }
 
     #[test]
@@ -225,13 +247,15 @@ mod tests {
     fn who_does_not_come_is_named_with_its_host_wherever_it_is() {
         for missing in [0, 2] {
             let (given, _) = all(3, |mpi| {
-                let group = group(&mpi, SHORT);
-                if mpi.rank() == missing && missing > 0 {
+                let group = group(&mpi, NONE);
+                if mpi.rank() > 0 {
+                    if mpi.rank() != missing {
+                        group.tell_first(1).unwrap();
+                    }
                     return String::new();
                 }
-                if mpi.rank() > 0 {
-                    group.send(0, vec![1], Wait::Asleep).unwrap();
-                    return String::new();
+                for rank in (1..3).filter(|rank| *rank != missing) {
+                    until("the word of one that comes", || (mpi.sent(rank, 0) > 0).then_some(()));
                 }
                 let own = &mut |_| (missing != 0).then_some(1);
                 meeting(false).hold(&group, own).unwrap_err().to_string()
@@ -242,14 +266,23 @@ mod tests {
     }
 
     #[test]
+    fn a_word_of_nobody_is_told() {
+        assert_eq!(whose(&[4, 2, 0, 0, 0], 3).unwrap(), (4, 2));
+        for nobody in [0, 3, 255] {
+            let error = whose(&[4, nobody, 0, 0, 0], 3).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("a word of rank {nobody} came")), "{error}");
+        }
+    }
+
+    #[test]
     fn one_who_is_late_and_alive_is_waited_for_and_those_who_are_gone_are_named() {
         let (given, _) = all(3, |mpi| {
-            let group = group(&mpi, SHORT);
-            let began = Instant::now();
-            // Rank 1 works for several times the patience.
-            let has_word = || mpi.rank() != 1 || began.elapsed() > 3 * SHORT;
+            let group = Group { answer: LONG, ..group(&mpi, NONE) };
+            // Rank 1 works until it has been asked three times.
+            let has_word = || mpi.rank() != 1 || mpi.sent(0, 1) >= 3;
             let met = meeting(true).hold(&group, &mut |_| has_word().then_some(4)).unwrap();
             // Then the others do not come any more.
+            let group = Group { answer: NONE, ..group };
             let again = (mpi.rank() == 0).then(|| meeting(true).hold(&group, &mut |_| Some(1)));
             (met, again.and_then(Result::err).map(|error| error.to_string()))
         });

@@ -16,6 +16,12 @@ pub(crate) trait Mpi {
     /// Exactly so many bytes.
     fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError>;
 
+    /// Beside what is sent to rank 0, in a line of its own.
+    fn tell_first(&self, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError>;
+
+    /// What any rank told rank 0, exactly so many bytes: one question for ten thousand ranks.
+    fn hear_any(&self, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError>;
+
     /// Asks the launcher to end all ranks. It may hang.
     fn abort(&self);
 
@@ -43,6 +49,9 @@ pub(crate) mod fake {
 
     use super::*;
 
+    /// In the place of a rank.
+    const ANY: usize = usize::MAX;
+
     /// From a rank to a rank.
     type Lines = HashMap<(usize, usize), VecDeque<Vec<u8>>>;
 
@@ -50,6 +59,7 @@ pub(crate) mod fake {
     pub(crate) struct World {
         size: usize,
         under_way: Mutex<Lines>,
+        sent: Mutex<HashMap<(usize, usize), u64>>,
         /// Bytes that are on their way to rank 0 now, and at most.
         waiting_bytes: AtomicUsize,
         pub(crate) waiting_bytes_max: AtomicUsize,
@@ -77,6 +87,25 @@ pub(crate) mod fake {
             ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect()
         });
         (given, world)
+    }
+
+    impl FakeMpi {
+        /// Messages, until now.
+        pub(crate) fn sent(&self, from: usize, to: usize) -> u64 {
+            self.world.sent.lock().expect("no panic").get(&(from, to)).copied().unwrap_or(0)
+        }
+
+        fn put(&self, line: (usize, usize), bytes: Vec<u8>) -> Box<dyn Transfer + '_> {
+            if line.1 == 0 {
+                let waiting = self.world.waiting_bytes.fetch_add(bytes.len(), SeqCst) + bytes.len();
+                self.world.waiting_bytes_max.fetch_max(waiting, SeqCst);
+            }
+            let mut under_way = self.world.under_way.lock().expect("no panic");
+            under_way.entry(line).or_default().push_back(bytes.clone());
+            let mut sent = self.world.sent.lock().expect("no panic");
+            *sent.entry((self.rank, line.1)).or_default() += 1;
+            Box::new(Sent(Some(bytes)))
+        }
     }
 
     struct Sent(Option<Vec<u8>>);
@@ -120,17 +149,19 @@ pub(crate) mod fake {
         }
 
         fn send(&self, to: usize, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
-            if to == 0 {
-                let waiting = self.world.waiting_bytes.fetch_add(bytes.len(), SeqCst) + bytes.len();
-                self.world.waiting_bytes_max.fetch_max(waiting, SeqCst);
-            }
-            let mut under_way = self.world.under_way.lock().expect("no panic");
-            under_way.entry((self.rank, to)).or_default().push_back(bytes.clone());
-            Ok(Box::new(Sent(Some(bytes))))
+            Ok(self.put((self.rank, to), bytes))
         }
 
         fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
             Ok(Box::new(Coming { from, bytes, to: self.clone() }))
+        }
+
+        fn tell_first(&self, bytes: Vec<u8>) -> Result<Box<dyn Transfer + '_>, RanksError> {
+            Ok(self.put((ANY, 0), bytes))
+        }
+
+        fn hear_any(&self, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
+            self.receive(ANY, bytes)
         }
 
         fn abort(&self) {}

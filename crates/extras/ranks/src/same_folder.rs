@@ -1,5 +1,6 @@
 //! Whether a folder is one for all: the lab writes a word into it that nobody can guess, and so does the first rank of each
-//! host; every rank must read each of them there. A host whose mount is missing would measure its own disk without
+//! host. Every rank must read there what the lab wrote and what the host before its own did: so all hosts are one ring, and
+//! what a host has to do does not grow with their number. A host whose mount is missing would measure its own disk without
 //! any error.
 
 use std::{
@@ -71,7 +72,7 @@ fn see(folder: &Path, whose: &str, token: &str, limit: Duration) -> Result<(), S
 /// What this rank sees. All call it together; the lab has written its word.
 pub(crate) fn look(
     group: &Group<'_>,
-    leaders: &[usize],
+    by_host: &[Vec<usize>],
     shared: &SharedFolder,
 ) -> Result<FolderSeen, RanksError> {
     let limit = SEEN_AFTER.min(group.patience / 2);
@@ -81,24 +82,25 @@ pub(crate) fn look(
     let is_there =
         fs::metadata(folder).map_err(|error| format!("{} is not there: {error}", folder.display()));
     let mut seen = is_there.and_then(|_| see(folder, "lab", &shared.token, limit));
-    let leads = leaders.contains(&own);
-    if seen.is_ok() && leads {
-        seen = write(folder, &own.to_string(), &token);
-    }
-    let written = if seen.is_ok() && leads { token.into_bytes() } else { Vec::new() };
-    let mut all = Vec::new();
-    group.gather(written, &mut |rank, token| {
-        if token.is_empty() || token.len() > TOKEN_BYTES_MAX {
-            return Ok(());
+    let place = by_host.iter().position(|ranks| ranks.contains(&own)).unwrap_or(0);
+    let at = |steps: usize| &by_host[(place + steps) % by_host.len()];
+    if at(0)[0] == own {
+        if seen.is_ok() {
+            seen = write(folder, &own.to_string(), &token);
         }
-        all.push(format!("{rank} {}", String::from_utf8_lossy(&token)));
-        Ok(())
-    })?;
-    let all = group.share(group.is_first().then(|| all.join("\n").into_bytes()))?;
-    let all = String::from_utf8_lossy(&all).into_owned();
-    let mut words = all.lines().filter_map(|line| line.split_once(' '));
-    let seen =
-        seen.and_then(|()| words.try_for_each(|(rank, token)| see(folder, rank, token, limit)));
+        // Without a word there is nothing to read.
+        let written = if seen.is_ok() { token.as_bytes() } else { &[] };
+        let mut behind = at(1).iter().filter(|rank| **rank != own);
+        behind.try_for_each(|rank| group.send_all(*rank, written.into()))?;
+    }
+    let before = at(by_host.len() - 1)[0];
+    if before != own {
+        let theirs = group.receive_all(before)?;
+        let theirs = String::from_utf8_lossy(&theirs);
+        if !theirs.is_empty() {
+            seen = seen.and_then(|()| see(folder, &before.to_string(), &theirs, limit));
+        }
+    }
     let problem = seen.err().unwrap_or_default();
     Ok(match mount_of(folder) {
         Ok(mount) => FolderSeen {
@@ -118,14 +120,14 @@ mod tests {
     use super::*;
     use crate::mpi::{Mpi, fake::all};
 
-    /// Each rank is a host of its own, with the folder that stands at its place.
+    /// What is there is seen at once: each word is written before anybody is told of it. Each rank is a host of its own, with the folder that stands at its place.
     fn looked(folders: &[&Path], token: &str) -> Vec<String> {
-        let leaders: Vec<usize> = (0..folders.len()).collect();
+        let by_host: Vec<Vec<usize>> = (0..folders.len()).map(|rank| vec![rank]).collect();
         let (given, _) = all(folders.len(), |mpi| {
-            let group = Group::new(&mpi, Duration::from_millis(400));
+            let group = Group::new(&mpi, Duration::ZERO);
             let path = folders[mpi.rank()].to_owned();
             let shared = SharedFolder { path, token: token.into() };
-            look(&group, &leaders, &shared).unwrap().problem
+            look(&group, &by_host, &shared).unwrap().problem
         });
         given
     }

@@ -4,12 +4,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use pickfs_record::TrialSpec;
 use pickfs_sys::account::Account;
 
 use super::needs::started_in;
 use crate::fault::Fault;
 
 const DIRECTORY: &str = "{dir}";
+/// A lane has its number behind it; a rank on another host must not find the folder of this one.
 const NAME: &str = "work";
 
 #[derive(Debug, Clone)]
@@ -22,9 +24,12 @@ pub(crate) struct Place {
 
 impl Place {
     /// An empty `user` means who called sudo, where somebody did.
-    pub(crate) fn make(mount: &Path, user: &str, variables: &[String]) -> Result<Place, Fault> {
+    pub(crate) fn make(spec: &TrialSpec, user: &str, variables: &[String]) -> Result<Place, Fault> {
         let account = account(user)?;
-        let directory = mount.join(NAME);
+        let directory = spec.directory.join(match spec.lanes {
+            0 | 1 => NAME.into(),
+            _ => format!("{NAME}-{}", spec.lane),
+        });
         fs::create_dir(&directory).map_err(Fault::io("create", &directory))?;
         if let Some(account) = &account {
             let (user, group) = (Some(account.user_id), Some(account.group_id));
@@ -103,12 +108,29 @@ fn reachable(account: &Account, directory: &Path) -> Result<(), Fault> {
 
 #[cfg(test)]
 mod tests {
+    use pickfs_testkit::fake_spec;
+
     use super::*;
+
+    fn place(folder: &Path, user: &str, variables: &[String]) -> Result<Place, Fault> {
+        Place::make(&fake_spec("command", folder, serde_json::Map::new()), user, variables)
+    }
+
+    #[test]
+    fn lanes_have_a_directory_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec = fake_spec("command", folder.path(), serde_json::Map::new());
+        let names = [(0, 1), (0, 2), (1, 2)].map(|(lane, lanes)| {
+            let place = Place::make(&TrialSpec { lane, lanes, ..spec.clone() }, "", &[]).unwrap();
+            place.directory.strip_prefix(folder.path()).unwrap().to_owned()
+        });
+        assert_eq!(names, ["work", "work-0", "work-1"].map(PathBuf::from));
+    }
 
     #[test]
     fn the_directory_is_filled_in_wherever_it_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let place = Place::make(folder.path(), "", &["TMPDIR={dir}/t".into()]).unwrap();
+        let place = place(folder.path(), "", &["TMPDIR={dir}/t".into()]).unwrap();
         let directory = place.directory.display().to_string();
         assert_eq!(place.filled("a{dir}b{dir}"), *format!("a{directory}b{directory}"));
         assert_eq!(place.filled("plain"), "plain");
@@ -120,7 +142,7 @@ mod tests {
     #[test]
     fn a_user_that_is_not_there_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Place::make(folder.path(), "nobody-of-that-name", &[]).unwrap_err();
+        let error = place(folder.path(), "nobody-of-that-name", &[]).unwrap_err();
         assert!(error.to_string().contains("`nobody-of-that-name`"), "{error}");
     }
 }

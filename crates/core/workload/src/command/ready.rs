@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pickfs_record::record::{LoadRecord, OpRecord};
+use pickfs_record::record::{LoadRecord, OpRecord, Operation};
 use pickfs_sys::program::Stream;
 
 use super::{
@@ -30,6 +30,8 @@ pub(super) struct Ready {
     kept: Vec<Kept>,
     runs: Vec<Ran>,
     announced: u32,
+    /// One of several.
+    is_lane: bool,
 }
 
 type OfRan = fn(&Ran) -> u64;
@@ -45,7 +47,7 @@ impl Ready {
         }
         ready()?;
         let variables = params::texts(params, "environment");
-        let place = Place::make(&session.spec.directory, params.text("user"), &variables)?;
+        let place = Place::make(&session.spec, params.text("user"), &variables)?;
         let metrics = params::metrics(params);
         let kept = |metric: &MetricAsk| Some(Kept::new(&metric.name, metric.source()?.clone()));
         Ok(Ready {
@@ -55,6 +57,7 @@ impl Ready {
             metrics: metrics.into_iter().filter(|metric| metric.source().is_none()).collect(),
             runs: Vec::new(),
             announced: 0,
+            is_lane: session.spec.lanes > 1,
         })
     }
 
@@ -108,7 +111,8 @@ impl Ready {
     fn measured(&mut self) -> Result<Measured, Fault> {
         let times: [OfRan; 3] = [|r| r.wall_ns, |r| r.ended.user_ns, |r| r.ended.system_ns];
         let record = |(name, time): (&str, OfRan)| -> OpRecord {
-            OpRecord::exact(name, &self.runs.iter().map(time).collect::<Vec<_>>())
+            let times_ns: Vec<u64> = self.runs.iter().map(time).collect();
+            OpRecord { spikes: self.operations(time), ..OpRecord::exact(name, &times_ns) }
         };
         let mut measured = Measured {
             ops: TIMES.into_iter().zip(times).map(record).collect(),
@@ -119,6 +123,15 @@ impl Ready {
         self.tell_kept(&mut measured)?;
         watched::add(&mut self.runs, &mut measured)?;
         Ok(measured)
+    }
+
+    /// From which lanes are merged; one alone has its times.
+    fn operations(&self, time: OfRan) -> Vec<Operation> {
+        let operation = |ran: &Ran| {
+            let (began_ns, end_ns) = (ran.began_ns, ran.began_ns + time(ran));
+            Operation { due_ns: began_ns, start_ns: began_ns, end_ns, ..Operation::default() }
+        };
+        self.runs.iter().filter(|_| self.is_lane).map(operation).collect()
     }
 
     fn load(&self) -> LoadRecord {

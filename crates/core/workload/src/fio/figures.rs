@@ -120,6 +120,7 @@ impl Calls {
             quantiles: QUANTILES.iter().filter_map(|q| self.quantile(*q)).collect(),
             ..Times::default()
         };
+        let service = service.seen(self.bins.into_iter());
         OpRecord { op, service, ..OpRecord::default() }
     }
 
@@ -174,6 +175,8 @@ mod tests {
         let both = read(&json).unwrap();
         assert_eq!((both.figures["a read IOPS"], both.calls), (21.0, 8));
         assert_eq!(both.ops[0].service.count, 8);
+        let lanes = OpRecord::merged(vec![both.ops[0].clone(), both.ops[0].clone()], 0).unwrap();
+        assert_eq!((lanes.service.count, lanes.service.max_ns), (16, 41), "so do lanes");
         assert!((both.ops[0].service.mean_ns - 30.0).abs() < 1e-9);
     }
 

@@ -24,7 +24,7 @@ impl Ready {
         ready()?;
         let file = JobFile::read(session.params.text("job"));
         let file = file.map_err(|error| Fault::Failed { reason: format!("job file: {error}") })?;
-        let place = Place::make(&session.spec.directory, session.params.text("user"), &[])?;
+        let place = Place::make(&session.spec, session.params.text("user"), &[])?;
         let (text, mut notes) = file.led_into(&place.directory.display().to_string());
         notes.extend(file.jobs.iter().flat_map(doubts::of_job));
         notes.push(doubts::OF_ALL.into());

@@ -32,6 +32,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     scheduled: &["append", "durable"],
     check: params::check,
     incompatible: params::incompatible,
+    begins_by_recorder: true,
     read_back: read_back::read_back,
     ..Workload::LOOP
 };

@@ -1,4 +1,4 @@
-use std::{fs::File, path::PathBuf, thread};
+use std::{fs::File, path::PathBuf, sync::RwLock, thread};
 
 use pickfs_journal::Preallocation;
 use pickfs_record::{Arrival, MonotonicClock, RecorderOptions, recorder};
@@ -78,21 +78,30 @@ impl Ready {
         let (appending, readers, neighbour) =
             (&mut self.appending, &mut self.readers, &mut self.neighbour);
         let beside = Measurement { live: None, ..setup };
+        // What runs beside the writer begins with it, or when it cannot.
+        let start = RwLock::new(());
+        let not_yet = start.write();
+        let start = &start;
         thread::scope(|scope| {
             let readers = readers.iter_mut().zip(0..).map(|(reader, number)| {
                 reader.found = Found::default();
                 let setup = Measurement { ops: vec![params::reader_op(number)], ..beside.clone() };
                 let pace = (reader.how.rate_per_s, reader.seed);
-                scope.spawn(move || run_beside(c"reader", session, &setup, pace, reader))
+                scope.spawn(move || run_beside(c"reader", (session, start), &setup, pace, reader))
             });
             let neighbours = neighbour.iter_mut().map(|one| {
                 one.files = 0;
                 let setup = Measurement { ops: Vec::new(), spikes_max: 0, ..beside.clone() };
                 let pace = (one.rate_per_s, 0);
-                scope.spawn(move || run_beside(c"neighbour", session, &setup, pace, one))
+                scope.spawn(move || run_beside(c"neighbour", (session, start), &setup, pace, one))
             });
             let threads: Vec<_> = readers.chain(neighbours).collect();
-            let written = writer.run(appending, &mut pace, span);
+            let responses = pace.is_open();
+            let written = writer.run_when(appending, (&mut pace, responses), span, || {
+                writer.begin()?;
+                drop(not_yet);
+                Ok(())
+            });
             published.stop(true);
             let read: Vec<_> = threads.into_iter().map(joined).collect();
             let mut measured = written?;
@@ -142,7 +151,7 @@ impl Ready {
 /// At its own rate, until the writer stops it.
 fn run_beside(
     name: &std::ffi::CStr,
-    session: &Session,
+    (session, start): (&Session, &RwLock<()>),
     setup: &Measurement,
     (rate_per_s, seed): (f64, u64),
     work: &mut impl Work,
@@ -150,7 +159,10 @@ fn run_beside(
     let _ = rustix::thread::set_name(name);
     crate::placement::pin(session.spec.helper_cpu)?;
     let mut pace = Pace::new(Arrival::Fixed { rate_per_s }, seed, 0);
-    setup.run(work, &mut pace, Span::time(u64::MAX / 4))
+    setup.run_when(work, (&mut pace, true), Span::time(u64::MAX / 4), || {
+        drop(start.read());
+        Ok(())
+    })
 }
 
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T, Fault>>) -> Result<T, Fault> {

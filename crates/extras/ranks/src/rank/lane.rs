@@ -123,8 +123,9 @@ impl Lane {
             }
             WorkerMessage::ColdAsked => Some(Step::Cold),
             WorkerMessage::Failed { reason } => Some(self.fail(reason)),
-            WorkerMessage::Skipped { .. } => {
-                self.kept.push(line);
+            WorkerMessage::Skipped { reason } => {
+                let reason = format!("{}: {reason}", self.host);
+                self.tell(WorkerMessage::Skipped { reason });
                 self.has_said_all = true;
                 Some(Step::Broken)
             }
@@ -143,12 +144,20 @@ impl Lane {
     }
 
     /// The host stands in every reason.
-    fn fail(&mut self, reason: String) -> Step {
+    pub(super) fn fail(&mut self, reason: String) -> Step {
         let reason = format!("{}: {reason}", self.host);
-        let line = serde_json::to_string(&WorkerMessage::Failed { reason });
-        self.kept.extend(line);
+        self.tell(WorkerMessage::Failed { reason });
         self.has_said_all = true;
         Step::Broken
+    }
+
+    /// As if the worker said so.
+    pub(super) fn tell(&mut self, message: WorkerMessage) {
+        self.kept.extend(serde_json::to_string(&message));
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     pub(super) fn say_go(&mut self) {
@@ -169,7 +178,10 @@ impl Lane {
         self.gate.break_open();
         self.input = None;
         if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+            let process = Pid::from_child(&self.child);
+            // One that is stopped hears it only when it goes on.
+            let _ = kill_process(process, Signal::TERM)
+                .and_then(|()| kill_process(process, Signal::CONT));
         }
         if !self.has_said_all {
             self.fail(GATE_BROKEN.into());

@@ -3,18 +3,25 @@
 
 mod lane;
 mod read_back;
+mod standstill;
 mod trial;
 mod watch;
 mod words;
 
-use std::process::ExitCode;
+#[cfg(test)]
+mod crowd;
+
+use std::{
+    collections::{HashMap, HashSet},
+    process::ExitCode,
+};
 
 use pickfs_record::{Clock, MonotonicClock, trial::WORKER};
 use pickfs_workload::BUILD;
 use rustix::{system::uname, thread::set_name};
 
 use crate::{
-    clock::{Bounds, bounds, leaders},
+    clock::{Bounds, bounds},
     error::RanksError,
     group::Group,
     library::Library,
@@ -54,8 +61,8 @@ pub fn run() -> Option<ExitCode> {
         words.tell(&FromRanks::Failed { reason });
         leave(&mpi);
     }
-    watch.end();
     mpi.finish();
+    watch.end();
     Some(ExitCode::SUCCESS)
 }
 
@@ -82,7 +89,8 @@ struct Rank<'m> {
     group: Group<'m>,
     words: &'m Words,
     order: Order,
-    leaders: Vec<usize>,
+    /// Ranks; the first one of each host leads it.
+    by_host: Vec<Vec<usize>>,
     bounds: Bounds,
 }
 
@@ -97,16 +105,16 @@ impl<'m> Rank<'m> {
             return Err(RanksError::Told("the lab's first word is no order; see its build".into()));
         };
         group.patience = words::time(order.patience_s);
-        Ok(Rank { group, words, order, leaders: Vec::new(), bounds: Bounds::SAME })
+        Ok(Rank { group, words, order, by_host: Vec::new(), bounds: Bounds::SAME })
     }
 
     fn take_part(&mut self) -> Result<(), RanksError> {
         let mut own = facts();
         self.meet_each_other(&own)?;
-        self.bounds = bounds(&self.group, &self.leaders, &now_ns)?;
+        self.bounds = bounds(&self.group, &self.by_host, &now_ns)?;
         (own.min_ns, own.max_ns) = (self.bounds.min_ns, self.bounds.max_ns);
         if let Some(shared) = self.order.folder.clone() {
-            own.folder = same_folder::look(&self.group, &self.leaders, &shared)?;
+            own.folder = same_folder::look(&self.group, &self.by_host, &shared)?;
         }
         let ranks = self.gathered(&own)?;
         let mpi = self.group.mpi.name();
@@ -125,7 +133,7 @@ impl<'m> Rank<'m> {
         let names = unique_names(&ranks).join("\n").into_bytes();
         let names = self.group.share(self.group.is_first().then_some(names))?;
         self.group.hosts = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
-        self.leaders = leaders(&self.group.hosts);
+        self.by_host = self.group.by_host();
         Ok(())
     }
 
@@ -167,12 +175,13 @@ impl<'m> Rank<'m> {
 
 /// Hosts of one name that were booted apart are two.
 fn unique_names(ranks: &[RankFacts]) -> Vec<String> {
-    let name = |own: &RankFacts| {
-        let is_other = |other: &&RankFacts| other.host == own.host && other.boot != own.boot;
-        match ranks.iter().find(is_other) {
-            Some(_) => format!("{} (boot {})", own.host, own.boot),
-            None => own.host.clone(),
-        }
+    let mut boots = HashMap::<&str, HashSet<&str>>::new();
+    for rank in ranks {
+        boots.entry(&rank.host).or_default().insert(&rank.boot);
+    }
+    let name = |own: &RankFacts| match boots.get(&*own.host).map_or(1, HashSet::len) {
+        1 => own.host.clone(),
+        _ => format!("{} (boot {})", own.host, own.boot),
     };
     ranks.iter().map(name).collect()
 }

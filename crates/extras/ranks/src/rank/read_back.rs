@@ -25,13 +25,14 @@ impl Rank<'_> {
         // What was closed on one host is to be seen on all.
         self.together()?;
         let own = self.group.mpi.rank();
-        let of_all = reader_of_all(spec, &self.leaders);
-        let readers = readers(&self.group.hosts, of_all);
-        let lanes_of = |rank: usize| {
-            (0_u32..).zip(&readers).filter(move |(_, r)| **r == Some(rank)).map(|(lane, _)| lane)
-        };
+        let leaders: Vec<usize> = self.by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
+        let of_all = reader_of_all(spec, &leaders);
+        let readers = readers(&self.by_host, of_all);
+        let mut counts = vec![0_u32; readers.len()];
+        readers.iter().flatten().for_each(|reader| counts[*reader] += 1);
+        let lanes = (0_u32..).zip(&readers).filter(|(_, reader)| **reader == Some(own));
         let mut read = Vec::new();
-        for lane in lanes_of(own) {
+        for (lane, _) in lanes {
             let spec = TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() };
             let said = Lane::start(&spec, &self.group.hosts[own])?.all_words(READ_LIMIT);
             let said =
@@ -39,8 +40,8 @@ impl Rank<'_> {
             read.push(judged(lane, &said)?);
         }
         let patience = self.group.patience;
-        let most = (0..readers.len()).map(|rank| lanes_of(rank).count()).max().unwrap_or(0);
-        self.group.patience = patience.max(READ_LIMIT * most as u32);
+        let most = counts.into_iter().max().unwrap_or(0);
+        self.group.patience = patience.max(READ_LIMIT * most);
         let all = self.gathered(&read)?;
         self.group.patience = patience;
         for (reader, read) in (0..).zip(all) {
@@ -63,16 +64,22 @@ fn unread(lane: u32, why: &str) -> RanksError {
 
 /// The rank that reads what each one wrote: each of another host has as many as the others, about, unless one is there
 /// for all.
-fn readers(hosts: &[String], of_all: Option<usize>) -> Vec<Option<usize>> {
-    let reader = |writer: usize| {
-        if let Some(reader) = of_all.filter(|reader| hosts[*reader] != hosts[writer]) {
-            return Some(reader);
+fn readers(by_host: &[Vec<usize>], of_all: Option<usize>) -> Vec<Option<usize>> {
+    let ranks = by_host.concat();
+    let mut readers = vec![None; ranks.len()];
+    let mut first = 0;
+    for own in by_host {
+        let others = ranks.len() - own.len();
+        let for_all = of_all.filter(|reader| !own.contains(reader));
+        for (place, &writer) in (first..).zip(own) {
+            // Among the others, who stand before its host and behind it.
+            let other = place % others.max(1);
+            let other = if other < first { other } else { other + own.len() };
+            readers[writer] = for_all.or_else(|| ranks.get(other).copied());
         }
-        let others: Vec<usize> =
-            (0..hosts.len()).filter(|other| hosts[*other] != hosts[writer]).collect();
-        others.get(writer % others.len().max(1)).copied()
-    };
-    (0..hosts.len()).map(reader).collect()
+        first += own.len();
+    }
+    readers
 }
 
 fn judged(lane: u32, said: &[String]) -> Result<Read, RanksError> {
@@ -100,19 +107,27 @@ mod tests {
 
     #[test]
     fn each_lane_is_read_on_another_host_and_the_work_is_shared() {
-        let hosts =
-            |names: &[&str]| names.iter().map(|name| (*name).into()).collect::<Vec<String>>();
-        let spread = hosts(&["a", "a", "b", "b", "c", "c"]);
-        let chosen = readers(&spread, None);
-        for (writer, reader) in chosen.iter().enumerate() {
-            assert_ne!(spread[writer], spread[reader.unwrap()]);
+        let uneven = [vec![0, 2, 4, 5], vec![1], vec![3, 6]];
+        let even = [vec![0, 3], vec![1, 4], vec![2, 5]];
+        for (by_host, most_allowed) in [(&uneven, 2), (&even, 1)] {
+            let chosen = readers(by_host, None);
+            let mut counts = vec![0; chosen.len()];
+            for (writer, reader) in chosen.iter().enumerate() {
+                let reader = reader.unwrap();
+                let is_own =
+                    |ranks: &&Vec<usize>| ranks.contains(&writer) && ranks.contains(&reader);
+                assert_eq!(by_host.iter().find(is_own), None, "{chosen:?}");
+                counts[reader] += 1;
+            }
+            assert_eq!(counts.iter().max(), Some(&most_allowed), "{chosen:?}");
         }
-        let most = (0..6).map(|rank| chosen.iter().filter(|one| **one == Some(rank)).count()).max();
-        assert!(most <= Some(2), "{chosen:?}");
-        assert_eq!(readers(&hosts(&["a", "b"]), None), [Some(1), Some(0)]);
-        assert_eq!(readers(&hosts(&["a", "a"]), None), [None, None]);
-        let alone = [Some(4), Some(4), Some(4), Some(4), Some(0), Some(1)];
-        assert_eq!(readers(&spread, Some(4)), alone);
+        assert_eq!(readers(&[vec![0], vec![1]], None), [Some(1), Some(0)]);
+        assert_eq!(readers(&[vec![0, 1]], None), [None, None]);
+        let hosts: Vec<Vec<usize>> = (0..10_000).map(|rank| vec![rank]).collect();
+        assert!(readers(&hosts, None).iter().all(Option::is_some));
+        let of_all = readers(&even, Some(2));
+        assert_eq!([0, 1, 3, 4].map(|writer| of_all[writer]), [Some(2); 4]);
+        assert!([2, 5].iter().all(|own| ![Some(2), Some(5), None].contains(&of_all[*own])));
     }
 
     #[test]

@@ -8,10 +8,12 @@
 use std::{mem, time::Duration};
 
 use pickfs_lab::settle::{Quiet, settle};
-use pickfs_record::{TrialSpec, WorkerMessage, trial::Among};
+use pickfs_record::{
+    TrialSpec, WorkerMessage, quantity::bytes_text, record::SettleRecord, trial::Among,
+};
 use pickfs_sys::residency::{Caches, drop_caches};
 
-use super::{Rank, Step, lane::Lane, now_ns, words::FIRST_WORD};
+use super::{Rank, Step, lane::Lane, now_ns, standstill::Standstill, words::FIRST_WORD};
 use crate::{
     clock::{Bounds, bounds},
     error::RanksError,
@@ -29,23 +31,26 @@ impl Rank<'_> {
         let spec = TrialSpec { among: Some(self.among()), ..spec };
         let host = self.group.hosts[self.group.mpi.rank()].clone();
         let settles = Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX));
-        if self.leads() {
+        let settled = self.leads().then(|| {
             let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
-            settle(&quiet, settles);
-        }
+            settle(&quiet, settles)
+        });
         // Nobody prepares, and nobody is missed, while a host settles.
         let patience = self.group.patience;
         self.group.patience = patience + settles;
         self.together()?;
         self.group.patience = patience;
         let mut lane = Lane::start(&spec, &host)?;
+        if let Some(settled) = settled.filter(|settled| settled.timed_out) {
+            lane.tell(WorkerMessage::Note { text: unsettled(&host, settled) });
+        }
         let end = self.measure(&mut lane, &spec)?;
         if end == Step::Broken {
             lane.give_up();
         }
         lane.end();
         let began = self.bounds;
-        self.bounds = bounds(&self.group, &self.leaders, &now_ns)?;
+        self.bounds = bounds(&self.group, &self.by_host, &now_ns)?;
         let drift = began.around(self.bounds);
         let clocks = self.gathered(&(drift.min_ns, drift.max_ns))?;
         self.words.tell(&FromRanks::Clocks { bounds_ns: clocks });
@@ -58,11 +63,11 @@ impl Rank<'_> {
     }
 
     fn among(&self) -> Among {
-        let (own, hosts) = (self.group.mpi.rank(), &self.group.hosts);
-        let is_own = |leader: &usize| hosts[*leader] == hosts[own];
+        let own = self.group.mpi.rank();
+        let is_own = |ranks: &Vec<usize>| ranks.contains(&own);
         Among {
-            host: self.leaders.iter().position(is_own).unwrap_or(0) as u32,
-            hosts: self.leaders.len() as u32,
+            host: self.by_host.iter().position(is_own).unwrap_or(0) as u32,
+            hosts: self.by_host.len() as u32,
             leads: self.leads(),
             offset_ns: self.bounds.middle_ns(),
             error_ns: self.bounds.error_ns(),
@@ -70,7 +75,7 @@ impl Rank<'_> {
     }
 
     pub(super) fn leads(&self) -> bool {
-        self.leaders.contains(&self.group.mpi.rank())
+        self.by_host.iter().any(|ranks| ranks.first() == Some(&self.group.mpi.rank()))
     }
 
     /// Nothing where the lab wants no trial after all.
@@ -87,14 +92,11 @@ impl Rank<'_> {
 
     /// Until all lanes have ended, or one of them cannot go on.
     fn measure(&self, lane: &mut Lane, spec: &TrialSpec) -> Result<Step, RanksError> {
-        let meeting = Meeting {
-            what: "where the other lanes are",
-            verdict: Step::of_all,
-            breaks: Step::Broken as u8,
-            // A phase takes what it takes, and a lane may stand by while another one works.
-            waits_for_the_living: is_of_phases(spec),
-        };
+        let meeting = meeting(is_of_phases(spec));
+        let runs_programs = matches!(&*spec.workload.name, "command" | "fio");
+        let mut standstill = Standstill::new(self.group.patience, runs_programs);
         loop {
+            standstill.begin();
             let (words, is_first) = (self.words, self.group.is_first());
             let mut own = |others_came: bool| {
                 if others_came {
@@ -105,7 +107,10 @@ impl Rank<'_> {
                         words.tell(&FromRanks::Said { lane: 0, line });
                     }
                 };
-                lane.step(&mut at_once).map(|step| step as u8)
+                let step = lane.step(&mut at_once);
+                let may_stand = step.is_none() && meeting.waits_for_the_living;
+                let stands = may_stand.then(|| standstill.why(lane.process())).flatten();
+                stands.map(|why| lane.fail(why)).or(step).map(|step| step as u8)
             };
             let step = meeting.hold(&self.group, &mut own)?;
             match step {
@@ -150,10 +155,7 @@ impl Rank<'_> {
     fn hand_on(&self, said: Vec<String>) -> Result<(), RanksError> {
         let words = self.words;
         self.group.gather(said.join("\n").into_bytes(), &mut |rank, bytes| {
-            let text = String::from_utf8_lossy(&bytes);
-            for line in text.lines() {
-                words.tell(&FromRanks::Said { lane: rank as u32, line: line.into() });
-            }
+            each_line(rank, &bytes, &mut |said| words.tell(said));
             Ok(())
         })
     }
@@ -162,6 +164,26 @@ impl Rank<'_> {
     pub(super) fn together(&self) -> Result<(), RanksError> {
         self.group.most(0, Wait::Asleep).map(drop)
     }
+}
+
+/// A phase takes what it takes, and a lane may stand by while another one works.
+pub(super) fn meeting(waits_for_the_living: bool) -> Meeting {
+    let what = "where the other lanes are";
+    Meeting { what, verdict: Step::of_all, breaks: Step::Broken as u8, waits_for_the_living }
+}
+
+pub(super) fn each_line(rank: usize, bytes: &[u8], tell: &mut dyn FnMut(&FromRanks)) {
+    for line in String::from_utf8_lossy(bytes).lines() {
+        tell(&FromRanks::Said { lane: rank as u32, line: line.into() });
+    }
+}
+
+fn unsettled(host: &str, settled: SettleRecord) -> String {
+    format!(
+        "{host} was not quiet before the trial: {} still dirty after {:.0} s",
+        bytes_text(settled.dirty_bytes),
+        settled.waited_s
+    )
 }
 
 fn is_of_phases(spec: &TrialSpec) -> bool {
@@ -198,6 +220,18 @@ mod tests {
     use pickfs_record::{OpRecord, Operation, PhaseRecord, record::LoadRecord};
 
     use super::*;
+
+    #[test]
+    fn a_host_that_was_not_quiet_is_named() {
+        let settled = SettleRecord {
+            timed_out: true,
+            dirty_bytes: 12 << 20,
+            waited_s: 10.2,
+            ..Default::default()
+        };
+        let text = unsettled("h2", settled);
+        assert_eq!(text, "h2 was not quiet before the trial: 12 MiB still dirty after 10 s");
+    }
 
     #[test]
     fn times_leave_a_rank_as_the_first_clock_has_them_and_nothing_else_changes() {
