@@ -11,9 +11,10 @@ const LINES: &[(&str, usize)] = &[
     // Answers name a scale that is not the article's; a phase is put beside another, its processors beside its time.
     // What is written of a file system answers a claim as what it is, apart from what runs decide. A published mean is
     // the article's own where a row is printed as nothing; notes that differ in numbers alone are one.
-    // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed.
+    // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed; how
+    // candidates are mounted on each.
     // Of lanes on many hosts: late starts, loose clocks, and who lost a record is never ahead.
-    ("core/analysis", 16650),
+    ("core/analysis", 16730),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not.
     ("core/candidate", 8730),
