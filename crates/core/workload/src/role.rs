@@ -15,7 +15,7 @@
 //! A role dies with its worker (prctl(2), PR_SET_PDEATHSIG), and a worker never ends before its roles.
 
 use std::{
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::OnceLock,
@@ -29,6 +29,9 @@ use serde_json::Value;
 use crate::{fault::Fault, workload::Session};
 
 pub const MEASURING: &str = "appender";
+
+/// Longest answer of a role.
+const ANSWER_BYTES_MAX: u64 = 16 << 20;
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
@@ -67,13 +70,18 @@ impl Player {
             reason: format!("no program is known for the role {role}; choose a thread"),
         };
         let mut command = Command::new(PROGRAM.get().ok_or_else(unknown)?);
-        command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped());
         hand_over(&mut command);
+        Player::start_by(command, TrialSpec { role: role.into(), ..session.spec.clone() })
+    }
+
+    /// By whatever starts this program and carries its standard streams: `ssh HOST pickfs`.
+    pub fn start_by(mut command: Command, spec: TrialSpec) -> Result<Player, Fault> {
+        let role = &spec.role;
+        command.arg(WORKER).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(Fault::io("start a process for", role))?;
         let (words, lines) = (process.stdin.take(), process.stdout.take());
         let lines = BufReader::new(lines.expect("standard output was piped"));
-        let mut player = Player { role: role.into(), process, words, lines };
-        let spec = TrialSpec { role: role.into(), ..session.spec.clone() };
+        let mut player = Player { role: role.clone(), process, words, lines };
         let spec = serde_json::to_string(&spec).map_err(|error| player.odd(error.to_string()))?;
         player.say(&spec)?;
         Ok(player)
@@ -95,7 +103,8 @@ impl Player {
     pub fn hear<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
         loop {
             let mut line = String::new();
-            let read = self.lines.read_line(&mut line).map_err(Fault::io("read from", &self.role));
+            let mut bounded = self.lines.by_ref().take(ANSWER_BYTES_MAX);
+            let read = bounded.read_line(&mut line).map_err(Fault::io("read from", &self.role));
             if read? == 0 {
                 return Err(self.odd("it ended without a word".into()));
             }
@@ -109,7 +118,10 @@ impl Player {
                     return Err(Fault::Skipped { reason });
                 }
                 Ok(Line::Worker(_)) => {}
-                Err(error) => return Err(self.odd(format!("{line:?} is no line of ours: {error}"))),
+                Err(error) => {
+                    let begin: String = line.trim_end().chars().take(200).collect();
+                    return Err(self.odd(format!("{begin:?} is no line of ours: {error}")));
+                }
             }
         }
     }
