@@ -4,6 +4,7 @@
 
 mod lab_session;
 mod pickfs;
+mod slow_disk;
 
 use std::{
     fs,
@@ -12,17 +13,23 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use lab_session::{kill, may_run};
-use pickfs::{PICKFS, folder, only_run};
-use pickfs_record::RunRecord;
+use lab_session::{as_if_alone, kill, may_run};
+use pickfs::{PICKFS, folder, only_run, reason, record};
+use pickfs_analysis::{
+    compare::{Named, compare},
+    findings,
+};
+use pickfs_record::{Cell, RunRecord, TrialRecord};
 use pickfs_store::RunFile;
 use pickfs_testkit::{install, only_if, skipped, until};
 use rustix::process::{Pid, Signal, kill_process};
+use slow_disk::SlowDisk;
 
 /// A network with a switch; each host, named by its address, behind a cable to it. Nothing of it has a name outside, and
 /// all of it ends with its first process.
 const NETWORK: &str = r#"set -e
 cd "$1"; shift
+[ ! -e planted.sh ] || sh planted.sh here
 ip link set lo up
 ip link add switch type bridge
 ip address add 10.99.0.100/24 dev switch
@@ -48,6 +55,7 @@ mkdir -p "$2/$1"
 mount --bind "$2/$1" /root
 mount -t tmpfs tmpfs /run
 mkdir -p /run/sshd
+[ ! -e "$2/planted.sh" ] || sh "$2/planted.sh" "$1"
 if [ "$1" = 10.99.0.4 ]; then mount --bind "$2/other-build" "$2/bin/pickfs"; fi
 touch "$2/$1/up"
 exec "$(PATH="$PATH:/usr/sbin" command -v sshd)" -D -e -f /dev/null -h "$2/host-key" -o PidFile=none -o UsePAM=no \
@@ -71,6 +79,10 @@ const PLAN: &str =
     "run quick --fs ext4 --fs ext4:noatime --ram --size 64MiB --warmup 50ms --raw-probe 50ms
     --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
 
+const PAIR: &str =
+    "run pair --fs ext4 --fs tmpfs --ram --size 128MiB --blocks 1 --warmup 50ms --raw-probe 50ms
+    --set hosts=second --set rate=200/s --set waiting=block --set wait=sleep --set file_size=1MiB";
+
 struct Network {
     first: Child,
     _kept: tempfile::TempDir,
@@ -79,7 +91,10 @@ struct Network {
 
 impl Network {
     fn with(hosts: &[&str]) -> Network {
-        let (kept, folder) = folder();
+        Network::within(folder(), hosts)
+    }
+
+    fn within((kept, folder): (tempfile::TempDir, PathBuf), hosts: &[&str]) -> Network {
         fs::create_dir(folder.join("bin")).unwrap();
         let scripts = [
             ("network.sh", NETWORK),
@@ -140,20 +155,41 @@ impl Network {
         ours.into_iter().filter(|process| name(*process) == own).count()
     }
 
-    /// The plan on these hosts, started where the switch is.
     fn start(&self, hosts: &[&str], measure: &str) -> Child {
+        self.start_with(hosts, &format!("{PLAN} --blocks 1 --measure {measure}"))
+    }
+
+    /// A plan on these hosts, started where the switch is.
+    fn start_with(&self, hosts: &[&str], words: &str) -> Child {
         fs::write(self.folder.join("hosts"), hosts.join("\n")).unwrap();
+        let mut command = self.inside(words);
+        command
+            .arg("--hosts-program")
+            .arg(self.folder.join("bin/pickfs"))
+            .arg("--hosts")
+            .arg(self.folder.join("hosts"));
+        command.spawn().unwrap()
+    }
+
+    /// The program where the switch is.
+    fn inside(&self, words: &str) -> Command {
         let inside = self.process("bash ", "/network.sh");
         let mut command = Command::new("nsenter");
         command.args(["--net", "--mount", "--pid", "-t", &inside.to_string()]);
-        command.arg(self.folder.join("bin/pickfs.own")).args(PLAN.split_whitespace());
-        command.args(["--blocks", "1", "--measure", measure, "--hosts-program"]);
-        command.arg(self.folder.join("bin/pickfs")).arg("--hosts").arg(self.folder.join("hosts"));
+        command.arg(self.folder.join("bin/pickfs.own")).args(words.split_whitespace());
         command.arg("--out").arg(self.folder.join("out"));
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}/bin:{path}", self.folder.display()));
         let said = |name: &str| fs::File::create(self.folder.join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(said("stdout")).stderr(said("stderr")).process_group(0);
+        command
+    }
+
+    /// The same with a second host, to which `ssh` leads.
+    fn start_beside(&self, host: &str, more: &str) -> Child {
+        let mut command = self.inside(&format!("{PAIR} {more}"));
+        let program = self.folder.join("bin/pickfs");
+        command.env("PICKFS_SECOND_HOST", format!("ssh -T {host} {}", program.display()));
         command.spawn().unwrap()
     }
 
@@ -237,4 +273,126 @@ fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     assert!(out.starts_with("2 of 3 hosts came back; "), "{out}{err}");
     assert_eq!(network.record(h3).ended.unwrap().how, "interrupted");
     network.assert_hosts_are_clean(&hosts);
+}
+
+/// Of so many blocks each, whatever others do: they end a run that they disturb for longer.
+const RUNS: u32 = 5;
+const BLOCKS: u32 = 2;
+
+/// All runs of a host as one, in which nobody was beside it.
+fn joined(network: &Network, host: &str) -> RunRecord {
+    let folders = fs::read_dir(network.folder.join("out")).unwrap().flatten();
+    let files = folders.map(|folder| folder.path().join(format!("{host}.pickfs")));
+    let mut runs = files.map(|file| RunFile::open(&file).and_then(|file| file.read()).unwrap());
+    let mut all = runs.next().unwrap();
+    for run in runs {
+        let before = all.trials.iter().map(|trial| trial.block).max().unwrap();
+        let later = |trial: TrialRecord| TrialRecord { block: trial.block + before, ..trial };
+        all.trials.extend(run.trials.into_iter().map(later));
+    }
+    all.plan.design.blocks = RUNS * BLOCKS;
+    as_if_alone(&mut all);
+    all
+}
+
+/// Two disks of which one flushes slowly: on one of three hosts the slow one stands in the place of the other.
+#[test]
+fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
+    only_if!(may_run_here() && may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
+    let disks = [SlowDisk::mount(512 << 20), SlowDisk::mount(512 << 20)];
+    let attached = disks.each_ref().map(SlowDisk::attach);
+    for disk in &attached {
+        let made = Command::new("mkfs.ext4").args(["-q", "-F", disk.path()]).status().unwrap();
+        assert!(made.success());
+    }
+    disks[1].set_flush_ms(20);
+    let (kept, place) = folder();
+    let [one, two] = ["one", "two"].map(|name| place.join(name).to_str().unwrap().to_owned());
+    let [quick, slow] = attached.each_ref().map(|disk| disk.path());
+    let [h1, h2, h3] = [H[0], H[1], H[2]];
+    let planted = format!(
+        "set -e\ncase $1 in\nhere) mount {quick} {one}; mount {slow} {two} ;;\n\
+         {h3}) mount {slow} {one}; mount {quick} {two} ;;\nesac\n"
+    );
+    fs::write(place.join("planted.sh"), planted).unwrap();
+    [&one, &two].iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    let network = Network::within((kept, place), &[h1, h2, h3]);
+    let words = format!(
+        "run quick --dir {one} --dir {two} --blocks {BLOCKS} --measure 500ms --warmup 50ms --raw-probe 0ms
+         --set sync=fdatasync --set arrival=closed --set pause=5ms --set file_size=1MiB"
+    );
+    for _ in 0..RUNS {
+        let mut run = network.start_with(&[h1, h2, h3], &words);
+        until("the end of a run", || run.try_wait().unwrap());
+        let (out, err) = (network.said("stdout"), network.said("stderr"));
+        assert!(out.starts_with("3 of 3 hosts came back; "), "{out}{err}");
+    }
+    let runs = [h1, h2, h3].map(|host| joined(&network, host));
+    let found = runs.each_ref().map(findings);
+    let named = [h1, h2, h3].into_iter().zip(&runs).zip(&found);
+    let named = named.map(|((name, run), findings)| Named { name, run, findings });
+    let fleet = compare(&named.collect::<Vec<_>>()).fleet.unwrap();
+    let verdict = format!(
+        "By their own blocks ext4 on {one} is ahead of ext4 on {two} on 2 of 3 hosts, behind on 1 ({h3})."
+    );
+    assert!(fleet.answers[0].sentence.ends_with(&verdict), "{fleet:?}");
+}
+
+/// Folders that roles of a pair have made on a host.
+fn made_on(network: &Network, host: &str) -> Vec<String> {
+    let names = fs::read_dir(network.folder.join(host)).unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("pickfs-pair-")).collect()
+}
+
+#[test]
+fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
+    only_if!(may_run_here());
+    let network = Network::with(&H[..1]);
+    let mut run = network.start_beside(H[0], "--measure 300ms");
+    until("the end of the run", || run.try_wait().unwrap());
+    let said = network.said("stdout") + &network.said("stderr");
+    let run = record(&only_run(&network.folder.join("out")));
+    let of = |label: &str, medium: &str| {
+        let is_it = |cell: &&Cell| {
+            cell.candidate.label == label && cell.workload.params["medium"] == medium
+        };
+        let cell = run.cells.iter().find(is_it).unwrap();
+        let trial = run.trials.iter().find(|trial| trial.cell == cell.id).unwrap();
+        assert_eq!(reason(trial), "", "{label} {medium}: {said}");
+        let is_told = trial.notes.iter().any(|note| note.contains("between two hosts"));
+        assert!(is_told, "{label} {medium}: {:?}", trial.notes);
+        let count = |name: &str| trial.op(name).map_or(0, |op| op.service.count);
+        ["journal", "wire", "gate", "processed"].map(count)
+    };
+    for label in ["ext4", "tmpfs"] {
+        let counts = of(label, "pair");
+        assert!(counts.iter().all(|count| *count > 0), "{label}: {counts:?}");
+    }
+    for medium in ["tcp", "udp"] {
+        let [journal, wire, ..] = of("tmpfs", medium);
+        assert!(journal == 0 && wire > 0, "{medium}: {journal} {wire}");
+    }
+    until("the end of all roles", || (network.runs_on(H[0]) == 0).then_some(()));
+    assert_eq!(made_on(&network, H[0]), [""; 0]);
+}
+
+/// The line to the second host is cut while it measures, and the first program is killed: nobody's role goes on.
+#[test]
+fn a_pair_whose_line_is_cut_fails_its_trial_and_leaves_nothing_on_the_second_host() {
+    only_if!(may_run_here());
+    let network = Network::with(&H[..1]);
+    let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
+    let follows = || until("a store there", || made_on(&network, H[0]).pop());
+    let first = follows();
+    kill(network.process("/usr/bin/ssh ", &format!(" -T {} ", H[0])));
+    until("the end of that role", || (!made_on(&network, H[0]).contains(&first)).then_some(()));
+    follows();
+    for process in network.processes(|said| said.contains("pickfs.own run pair")) {
+        let _ = kill_process(Pid::from_raw(process).unwrap(), Signal::KILL);
+    }
+    until("the end of the first program", || run.try_wait().unwrap());
+    until("the end of all roles", || {
+        (network.runs_on(H[0]) == 0 && made_on(&network, H[0]).is_empty()).then_some(())
+    });
 }
