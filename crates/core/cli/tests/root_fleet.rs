@@ -21,7 +21,7 @@ use pickfs_analysis::{
 };
 use pickfs_record::{Cell, RunRecord, TrialRecord};
 use pickfs_store::RunFile;
-use pickfs_testkit::{install, only_if, skipped, until};
+use pickfs_testkit::{install, only_if, skipped, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process};
 use slow_disk::SlowDisk;
 
@@ -182,6 +182,7 @@ impl Network {
         command.env("PATH", format!("{}/bin:{path}", self.folder.display()));
         let said = |name: &str| fs::File::create(self.folder.join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(said("stdout")).stderr(said("stderr")).process_group(0);
+        with_default_signals(&mut command);
         command
     }
 
