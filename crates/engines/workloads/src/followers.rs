@@ -137,6 +137,10 @@ impl Followers {
 
 impl Drop for Followers {
     fn drop(&mut self) {
+        // Nobody asks any more what those of a second host hold, and their line may be held by nobody.
+        for there in self.all.iter_mut().filter(|follower| follower.dir.is_none()) {
+            there.life = Life::Over;
+        }
         // What went wrong was told by `end`, where somebody asked.
         let _ = self.end();
     }

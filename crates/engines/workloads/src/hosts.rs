@@ -17,6 +17,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::Duration;
 
 use pickfs_record::TrialSpec;
 use pickfs_sys::own_network;
@@ -30,7 +31,7 @@ pub(crate) const HOSTS: Param = param! { "hosts" = Text("loopback"),
 Words(|| vec!["loopback", "namespaces", "second"]);
 "where the other side is: on this host's loopback; in a network namespace of its own, behind a \
  pair of virtual Ethernet interfaces (needs root and the program ip); or on a second host, where \
- the words in PICKFS_SECOND_HOST start this program: ssh -T HOST pickfs" };
+ the words in PICKFS_SECOND_HOST start this program, as ssh does" };
 
 pub(crate) fn are_namespaces(params: &Resolved) -> bool {
     params.text(HOSTS.name) == "namespaces"
@@ -138,8 +139,13 @@ impl Host {
 
 /// Here: what starts this program on the second host. No plan says it, so no plan of a stranger starts anything.
 const SECOND: &str = "PICKFS_SECOND_HOST";
+/// What those words may be: nothing is asked, and a line that nobody holds ends.
+const BY_SSH: &str = "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=5 -o ServerAliveCountMax=3 \
+                      HOST pickfs";
 /// There: at which of its addresses it listens, where that is not the one to which sshd was called.
 const WIRE: &str = "PICKFS_WIRE_ADDRESS";
+/// To log in and to make a store.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
 pub(crate) fn is_second(params: &Resolved) -> bool {
     params.text(HOSTS.name) == "second"
@@ -150,14 +156,15 @@ pub(crate) fn started_there(session: &Session, role: &str) -> Result<Player, Fau
     let words = env::var(SECOND).unwrap_or_default();
     let mut words = words.split_whitespace();
     let program = words.next().ok_or_else(|| Fault::Skipped {
-        reason: format!("hosts second: {SECOND} is not set; export {SECOND}='ssh -T HOST pickfs'"),
+        reason: format!("hosts second: {SECOND} is not set; export {SECOND}='{BY_SSH}'"),
     })?;
     let mut command = Command::new(program);
     command.args(words);
     let (role, directory) = (role.into(), PathBuf::new());
     let (cpu, helper_cpu, cpus) = (None, None, Vec::new());
     let spec = session.spec.clone();
-    Player::start_by(command, TrialSpec { role, directory, cpu, helper_cpu, cpus, ..spec })
+    let spec = TrialSpec { role, directory, cpu, helper_cpu, cpus, ..spec };
+    Player::start_by(command, spec, ANSWERS_WITHIN)
 }
 
 pub(crate) fn wire_address() -> Result<IpAddr, Fault> {
