@@ -24,6 +24,8 @@ const FACTS: [&str; 10] = [
 /// And these of each candidate, as its trials found them.
 const OF_MOUNTS: [&str; 3] = ["mount.driver", OPTIONS, "mount.block_size_bytes"];
 const OPTIONS: &str = "mount.options";
+/// Options of NFS that say who mounts and from where: each host has its own.
+const ADDRESSES: [&str; 2] = ["clientaddr=", "addr="];
 
 /// Gives each host its facts that are not the same on all of them.
 pub(super) fn tell_apart(hosts: &mut [Host<'_>]) {
@@ -34,8 +36,11 @@ pub(super) fn tell_apart(hosts: &mut [Host<'_>]) {
             // A candidate that a host lacks differs in no mount.
             let others: Vec<_> = others.filter(|v| v.is_some() || !is_of_mount(key)).collect();
             let differs = others.iter().any(|other| *other != Some(value.as_str()));
-            let told = if key.starts_with(OPTIONS) { &unshared(value, &others) } else { value };
-            differs.then(|| (key.clone(), told.clone()))
+            differs.then(|| {
+                let is_list = key.starts_with(OPTIONS);
+                let told = if is_list { unshared(value, &others) } else { value.clone() };
+                (key.clone(), told)
+            })
         });
         host.facts = differing.collect();
     }
@@ -60,11 +65,17 @@ fn known(host: &Host<'_>) -> Facts {
             for (key, value) in
                 OF_MOUNTS.iter().filter_map(|k| Some((k, trial.environment.get(k)?)))
             {
-                facts.entry(format!("{key} of {label}")).or_insert_with(|| value.into());
+                let told = || if *key == OPTIONS { without_addresses(value) } else { value.into() };
+                facts.entry(format!("{key} of {label}")).or_insert_with(told);
             }
         }
     }
     facts
+}
+
+fn without_addresses(options: &str) -> String {
+    let is_address = |word: &&str| ADDRESSES.iter().any(|address| word.starts_with(address));
+    options.split(',').filter(|word| !is_address(word)).collect::<Vec<_>>().join(",")
 }
 
 /// Of a list of options those that some host has not.

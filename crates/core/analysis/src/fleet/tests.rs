@@ -226,7 +226,8 @@ fn a_candidate_that_is_mounted_otherwise_on_a_host_is_told_by_the_options_that_a
         let xfs = run.cells[1].id.clone();
         let more = if number == 2 { "rw,noatime" } else { "rw,relatime" };
         for trial in run.trials.iter_mut().filter(|trial| trial.cell == xfs) {
-            trial.environment.put("mount.options", format!("{more},inode64"));
+            let own = format!("clientaddr=10.0.0.{number},addr=10.0.1.{number}");
+            trial.environment.put("mount.options", format!("{more},inode64,{own}"));
         }
     }
     let key = "mount.options of xfs";
