@@ -6,6 +6,7 @@
 //! the order of their ids: beyond the first run, whose plan, build and
 //! backing are judged, no order of the list gets another verdict.
 
+mod facts;
 mod judged;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ use crate::{
     wording::{interval_text, list, metric_words, percent_over_one, times},
 };
 
+use facts::{Facts, tell_apart};
 use judged::{Pairs, Series, Verdict, judge, spread_between};
 
 /// Runs of one plan from two hosts or more.
@@ -49,7 +51,7 @@ pub struct FleetHost {
     /// A host twice is one host with more blocks.
     pub runs: u32,
     pub blocks: u32,
-    /// Of kernel, processor and device what is not the same on all hosts.
+    /// Of kernel, processor, device and mounts what is not the same on all hosts.
     pub facts: BTreeMap<String, String>,
 }
 
@@ -99,18 +101,6 @@ pub struct HostRatio {
     pub blocks: u32,
 }
 
-/// Facts by which hosts of one fleet are told apart; nobody assigned them by lot.
-const FACTS: [&str; 9] = [
-    "kernel.release",
-    "cpu.model",
-    "host.product",
-    "host.hypervisor",
-    "device.model",
-    "device.link",
-    "device.rotational",
-    "device.scheduler",
-    "device.write_cache",
-];
 /// Hosts that a sentence names.
 const NAMED: usize = 4;
 
@@ -118,13 +108,8 @@ struct Host<'a> {
     /// Its place among the runs as they were given.
     given: usize,
     runs: Vec<&'a Named<'a>>,
-}
-
-impl Host<'_> {
-    fn fact(&self, key: &str) -> Option<String> {
-        let run = self.runs[0].run;
-        run.environment.get(key).or_else(|| run.card.get(key)).map(str::to_owned)
-    }
+    /// As in [`FleetHost`].
+    facts: Facts,
 }
 
 /// A question of the plan with what each host's blocks say to it.
@@ -145,27 +130,23 @@ pub fn fleet(runs: &[Named<'_>]) -> Option<Fleet> {
     for (given, one) in runs.iter().enumerate() {
         match refusal(first, one.run) {
             Ok(id) => {
-                let host = by_id.entry(id).or_insert_with(|| Host { given, runs: Vec::new() });
-                host.runs.push(one);
+                let new = || Host { given, runs: Vec::new(), facts: Facts::new() };
+                by_id.entry(id).or_insert_with(new).runs.push(one);
             }
             Err(why) => refused.push((one.name.to_owned(), why)),
         }
     }
-    let hosts: Vec<Host<'_>> = by_id.into_values().collect();
+    let mut hosts: Vec<Host<'_>> = by_id.into_values().collect();
     if hosts.len() < 2 {
         return None;
     }
+    tell_apart(&mut hosts);
     let topics = topics(first, &hosts);
     let rules = Rules { alpha: ALPHA / topics.len().max(1) as f64, ..Rules::of(&first.plan) };
     let answers = topics.iter().filter_map(|topic| answer(topic, &hosts, rules));
     let answers = answers.collect();
     let mut shown: Vec<&Host<'_>> = hosts.iter().collect();
     shown.sort_by_key(|host| host.given);
-    let differs = |key: &&&str| hosts.iter().any(|host| host.fact(key) != hosts[0].fact(key));
-    let facts = |host: &Host<'_>| {
-        let differing = FACTS.iter().filter(differs);
-        differing.filter_map(|key| Some(((*key).into(), host.fact(key)?))).collect()
-    };
     let ending = runs.iter().find_map(|one| Some((one.name, one.findings.endings.first()?)));
     let unanswered = ending.filter(|_| topics.is_empty()).map(|(name, ending)| {
         format!(
@@ -177,7 +158,7 @@ pub fn fleet(runs: &[Named<'_>]) -> Option<Fleet> {
         name: host.runs[0].name.into(),
         runs: host.runs.len() as u32,
         blocks: host.runs.iter().map(|one| last_block(one.run)).sum(),
-        facts: facts(host),
+        facts: host.facts.clone(),
     });
     Some(Fleet { hosts: shown.collect(), refused, answers, unanswered })
 }
@@ -341,9 +322,9 @@ fn parting(on: &[(&Host<'_>, HostRatio)]) -> Vec<String> {
         on.iter().filter(|(_, own)| own.claim == claim).map(|(host, _)| *host).collect()
     };
     let (ahead, behind) = (side(Claim::Faster), side(Claim::Slower));
-    let told = |key: &&str| {
+    let told = |key: &String| {
         let values = |side: &[&Host<'_>]| -> Option<BTreeSet<String>> {
-            side.iter().map(|host| host.fact(key)).collect()
+            side.iter().map(|host| host.facts.get(key).cloned()).collect()
         };
         let (here, there) = (values(&ahead)?, values(&behind)?);
         let repeats = here.len() + there.len() < ahead.len() + behind.len();
@@ -351,7 +332,8 @@ fn parting(on: &[(&Host<'_>, HostRatio)]) -> Vec<String> {
         let words = |values: BTreeSet<String>| list(&Vec::from_iter(values));
         (parts && repeats).then(|| format!("{key}: {} against {}", words(here), words(there)))
     };
-    FACTS.iter().filter_map(told).collect()
+    let keys: BTreeSet<&String> = on.iter().flat_map(|(host, _)| host.facts.keys()).collect();
+    keys.into_iter().filter_map(told).collect()
 }
 
 fn sentence(answer: &FleetAnswer, are_few: bool, margin: f64) -> String {

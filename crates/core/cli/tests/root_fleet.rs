@@ -4,6 +4,7 @@
 
 mod lab_session;
 mod pickfs;
+mod slow_disk;
 
 use std::{
     fs,
@@ -12,17 +13,23 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use lab_session::{kill, may_run};
-use pickfs::{PICKFS, folder, only_run};
-use pickfs_record::RunRecord;
+use lab_session::{as_if_alone, kill, may_run};
+use pickfs::{PICKFS, folder, only_run, reason, record};
+use pickfs_analysis::{
+    compare::{Named, compare},
+    findings,
+};
+use pickfs_record::{Cell, RunRecord, TrialRecord};
 use pickfs_store::RunFile;
-use pickfs_testkit::{install, only_if, skipped, until};
+use pickfs_testkit::{install, only_if, skipped, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process};
+use slow_disk::SlowDisk;
 
 /// A network with a switch; each host, named by its address, behind a cable to it. Nothing of it has a name outside, and
 /// all of it ends with its first process.
 const NETWORK: &str = r#"set -e
 cd "$1"; shift
+[ ! -e planted.sh ] || sh planted.sh here
 ip link set lo up
 ip link add switch type bridge
 ip address add 10.99.0.100/24 dev switch
@@ -48,6 +55,7 @@ mkdir -p "$2/$1"
 mount --bind "$2/$1" /root
 mount -t tmpfs tmpfs /run
 mkdir -p /run/sshd
+[ ! -e "$2/planted.sh" ] || sh "$2/planted.sh" "$1"
 if [ "$1" = 10.99.0.4 ]; then mount --bind "$2/other-build" "$2/bin/pickfs"; fi
 touch "$2/$1/up"
 exec "$(PATH="$PATH:/usr/sbin" command -v sshd)" -D -e -f /dev/null -h "$2/host-key" -o PidFile=none -o UsePAM=no \
@@ -57,7 +65,7 @@ exec "$(PATH="$PATH:/usr/sbin" command -v sshd)" -D -e -f /dev/null -h "$2/host-
 
 /// The build that it says is another one.
 const OTHER_BUILD: &str = r#"#!/bin/sh
-"$0.own" "$@" | sed -u 's/"hello":{"build":"[^"]*/&.other/'
+"$0.own" "$@" | sed -u 's/"hello".*"build":"[^"]*/&.other/'
 "#;
 
 /// No host of these is known to ssh, and nothing of who runs the test is used.
@@ -71,6 +79,10 @@ const PLAN: &str =
     "run quick --fs ext4 --fs ext4:noatime --ram --size 64MiB --warmup 50ms --raw-probe 50ms
     --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
 
+const PAIR: &str =
+    "run pair --fs ext4 --fs tmpfs --ram --size 128MiB --blocks 1 --warmup 50ms --raw-probe 50ms
+    --set hosts=second --set rate=200/s --set waiting=block --set wait=sleep --set file_size=1MiB";
+
 struct Network {
     first: Child,
     _kept: tempfile::TempDir,
@@ -79,7 +91,10 @@ struct Network {
 
 impl Network {
     fn with(hosts: &[&str]) -> Network {
-        let (kept, folder) = folder();
+        Network::within(folder(), hosts)
+    }
+
+    fn within((kept, folder): (tempfile::TempDir, PathBuf), hosts: &[&str]) -> Network {
         fs::create_dir(folder.join("bin")).unwrap();
         let scripts = [
             ("network.sh", NETWORK),
@@ -140,20 +155,43 @@ impl Network {
         ours.into_iter().filter(|process| name(*process) == own).count()
     }
 
-    /// The plan on these hosts, started where the switch is.
     fn start(&self, hosts: &[&str], measure: &str) -> Child {
+        self.start_with(hosts, &format!("{PLAN} --blocks 1 --measure {measure}"))
+    }
+
+    /// A plan on these hosts, started where the switch is.
+    fn start_with(&self, hosts: &[&str], words: &str) -> Child {
         fs::write(self.folder.join("hosts"), hosts.join("\n")).unwrap();
+        let mut command = self.inside(words);
+        command
+            .arg("--hosts-program")
+            .arg(self.folder.join("bin/pickfs"))
+            .arg("--hosts")
+            .arg(self.folder.join("hosts"));
+        command.spawn().unwrap()
+    }
+
+    /// The program where the switch is.
+    fn inside(&self, words: &str) -> Command {
         let inside = self.process("bash ", "/network.sh");
         let mut command = Command::new("nsenter");
         command.args(["--net", "--mount", "--pid", "-t", &inside.to_string()]);
-        command.arg(self.folder.join("bin/pickfs.own")).args(PLAN.split_whitespace());
-        command.args(["--blocks", "1", "--measure", measure, "--hosts-program"]);
-        command.arg(self.folder.join("bin/pickfs")).arg("--hosts").arg(self.folder.join("hosts"));
+        command.arg(self.folder.join("bin/pickfs.own")).args(words.split_whitespace());
         command.arg("--out").arg(self.folder.join("out"));
         let path = std::env::var("PATH").unwrap();
         command.env("PATH", format!("{}/bin:{path}", self.folder.display()));
         let said = |name: &str| fs::File::create(self.folder.join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(said("stdout")).stderr(said("stderr")).process_group(0);
+        with_default_signals(&mut command);
+        command
+    }
+
+    /// The same with a second host, to which `ssh` leads.
+    fn start_beside(&self, host: &str, more: &str) -> Child {
+        let mut command = self.inside(&format!("{PAIR} {more}"));
+        let program = self.folder.join("bin/pickfs");
+        let ssh = "ssh -T -o BatchMode=yes -o ConnectTimeout=10";
+        command.env("PICKFS_SECOND_HOST", format!("{ssh} {host} {}", program.display()));
         command.spawn().unwrap()
     }
 
@@ -237,4 +275,183 @@ fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     assert!(out.starts_with("2 of 3 hosts came back; "), "{out}{err}");
     assert_eq!(network.record(h3).ended.unwrap().how, "interrupted");
     network.assert_hosts_are_clean(&hosts);
+}
+
+/// As many as three hosts need who share an error. Others may end a run that they disturb after two: then more follow.
+const BLOCKS: u32 = 8;
+
+/// Nothing in it waits for a machine that is busy.
+const PLANTED: &str = r#"name = "planted"
+question = "Which one?"
+workload = "journal"
+candidates = ["ext4"]
+params = { sync = "fdatasync", arrival = "closed", pause = "2ms", file_size = "1MiB" }
+[design]
+blocks = 8
+reference = "ext4"
+primary = [{ op = "durable", quantile = 0.5 }]
+[timing]
+raw_probe = "0ms"
+warmup = "50ms"
+measure = "300ms"
+settle = "0s"
+"#;
+
+/// The first blocks of all runs of a host as one, in which nobody was beside it.
+fn joined(network: &Network, host: &str) -> RunRecord {
+    let folders = fs::read_dir(network.folder.join("out")).unwrap().flatten();
+    let files = folders.map(|folder| folder.path().join(format!("{host}.pickfs")));
+    let mut runs = files.map(|file| RunFile::open(&file).and_then(|file| file.read()).unwrap());
+    let mut all = runs.next().unwrap();
+    for run in runs {
+        let before = all.trials.iter().map(|trial| trial.block).max().unwrap();
+        let later = |trial: TrialRecord| TrialRecord { block: trial.block + before, ..trial };
+        all.trials.extend(run.trials.into_iter().map(later));
+    }
+    all.trials.retain(|trial| trial.block <= BLOCKS);
+    as_if_alone(&mut all);
+    all
+}
+
+/// Two disks of which one flushes slowly: on one of three hosts the slow one stands in the place of the other.
+#[test]
+fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
+    only_if!(may_run_here() && may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
+    let disks = [SlowDisk::mount(512 << 20), SlowDisk::mount(512 << 20)];
+    let attached = disks.each_ref().map(SlowDisk::attach);
+    for disk in &attached {
+        let made = Command::new("mkfs.ext4").args(["-q", "-F", disk.path()]).status().unwrap();
+        assert!(made.success());
+    }
+    disks[1].set_flush_ms(20);
+    let (kept, place) = folder();
+    let [one, two] = ["one", "two"].map(|name| place.join(name).to_str().unwrap().to_owned());
+    let [quick, slow] = attached.each_ref().map(|disk| disk.path());
+    let [h1, h2, h3] = [H[0], H[1], H[2]];
+    let planted = format!(
+        "set -e\ncase $1 in\nhere) mount {quick} {one}; mount {slow} {two} ;;\n\
+         {h3}) mount {slow} {one}; mount {quick} {two} ;;\nesac\n"
+    );
+    fs::write(place.join("planted.sh"), planted).unwrap();
+    [&one, &two].iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    let network = Network::within((kept, place), &[h1, h2, h3]);
+    let plan = network.folder.join("planted.toml");
+    fs::write(&plan, PLANTED).unwrap();
+    let words = format!("run {} --yes --dir {one} --dir {two}", plan.display());
+    let runs = (0..BLOCKS / 2).find_map(|_| {
+        let mut run = network.start_with(&[h1, h2, h3], &words);
+        until("the end of a run", || run.try_wait().unwrap());
+        let (out, err) = (network.said("stdout"), network.said("stderr"));
+        assert!(out.starts_with("3 of 3 hosts came back; "), "{out}{err}");
+        let runs = [h1, h2, h3].map(|host| joined(&network, host));
+        let blocks = |run: &RunRecord| run.trials.iter().map(|trial| trial.block).max();
+        runs.iter().all(|run| blocks(run) == Some(BLOCKS)).then_some(runs)
+    });
+    let runs = runs.unwrap();
+    let found = runs.each_ref().map(findings);
+    let named = [h1, h2, h3].into_iter().zip(&runs).zip(&found);
+    let named = named.map(|((name, run), findings)| Named { name, run, findings });
+    let fleet = compare(&named.collect::<Vec<_>>()).fleet.unwrap();
+    let verdict = format!(
+        "By their own blocks ext4 on {one} is ahead of ext4 on {two} on 2 of 3 hosts, behind on 1 ({h3})."
+    );
+    assert!(fleet.answers[0].sentence.ends_with(&verdict), "{fleet:?}");
+}
+
+/// Folders that roles of a pair have made on a host.
+fn made_on(network: &Network, host: &str) -> Vec<String> {
+    let names = fs::read_dir(network.folder.join(host)).unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("pickfs-pair-")).collect()
+}
+
+#[test]
+fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
+    only_if!(may_run_here());
+    let network = Network::with(&H[..1]);
+    let mut run = network.start_beside(H[0], "--measure 300ms");
+    until("the end of the run", || run.try_wait().unwrap());
+    let said = network.said("stdout") + &network.said("stderr");
+    let run = record(&only_run(&network.folder.join("out")));
+    let of = |label: &str, medium: &str| {
+        let is_it = |cell: &&Cell| {
+            cell.candidate.label == label && cell.workload.params["medium"] == medium
+        };
+        let cell = run.cells.iter().find(is_it).unwrap();
+        let trial = run.trials.iter().find(|trial| trial.cell == cell.id).unwrap();
+        assert_eq!(reason(trial), "", "{label} {medium}: {said}");
+        let is_told = trial.notes.iter().any(|note| note.contains("between two hosts"));
+        assert!(is_told, "{label} {medium}: {:?}", trial.notes);
+        let count = |name: &str| trial.op(name).map_or(0, |op| op.service.count);
+        ["journal", "wire", "gate", "processed"].map(count)
+    };
+    for label in ["ext4", "tmpfs"] {
+        let counts = of(label, "pair");
+        assert!(counts.iter().all(|count| *count > 0), "{label}: {counts:?}");
+    }
+    for medium in ["tcp", "udp"] {
+        let [journal, wire, ..] = of("tmpfs", medium);
+        assert!(journal == 0 && wire > 0, "{medium}: {journal} {wire}");
+    }
+    until("the end of all roles", || (network.runs_on(H[0]) == 0).then_some(()));
+    assert_eq!(made_on(&network, H[0]), [""; 0]);
+}
+
+#[test]
+fn a_second_host_of_another_build_is_refused() {
+    only_if!(may_run_here());
+    let network = Network::with(&H[3..]);
+    let mut run = network.start_beside(H[3], "--set medium=pair");
+    until("the end of the run", || run.try_wait().unwrap());
+    let run = record(&only_run(&network.folder.join("out")));
+    let why = reason(&run.trials[0]);
+    assert!(
+        why.contains(".other (format ") && why.ends_with("install the same build there"),
+        "{why}"
+    );
+}
+
+/// The link is down while a pair measures, then while one begins.
+#[test]
+fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
+    only_if!(may_run_here());
+    let network = Network::with(&H[..1]);
+    let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
+    until("messages there", || {
+        let store = network.folder.join(H[0]).join(made_on(&network, H[0]).pop()?);
+        let files = fs::read_dir(store.join("pair-0/secondary-2/store")).ok()?.flatten();
+        let mut files = files.filter_map(|file| fs::read(file.path()).ok());
+        let holds_many = |file: Vec<u8>| file.iter().filter(|byte| **byte != 0).count() > 20_000;
+        files.any(holds_many).then_some(())
+    });
+    let mut down = Command::new("nsenter");
+    down.args(["--net", "-t", &network.process("bash ", "/network.sh").to_string()]);
+    assert!(down.args(["ip", "link", "set", "switch", "down"]).status().unwrap().success());
+    until("the end of the run", || run.try_wait().unwrap());
+    let run = record(&only_run(&network.folder.join("out")));
+    let [parted, begun] = [0, 1].map(|at| reason(&run.trials[at]));
+    assert!(parted.contains("too few secondaries have it"), "{parted}");
+    assert!(begun.contains("secondary-2: it ended without a word: ssh: "), "{begun}");
+}
+
+/// The line to the second host is cut while it measures, and the first program is killed: nobody's role goes on.
+#[test]
+fn a_pair_whose_line_is_cut_fails_its_trial_and_leaves_nothing_on_the_second_host() {
+    only_if!(may_run_here());
+    let network = Network::with(&H[..1]);
+    let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
+    let follows = || until("a store there", || made_on(&network, H[0]).pop());
+    let first = follows();
+    kill(network.process("/usr/bin/ssh ", &format!(" {} ", H[0])));
+    until("the end of that role", || (!made_on(&network, H[0]).contains(&first)).then_some(()));
+    follows();
+    for process in network.processes(|said| said.contains("pickfs.own run pair")) {
+        let _ = kill_process(Pid::from_raw(process).unwrap(), Signal::KILL);
+    }
+    until("the end of the first program", || run.try_wait().unwrap());
+    let run = record(&only_run(&network.folder.join("out")));
+    assert!(reason(&run.trials[0]).contains("secondar"), "{:?}", run.trials[0].outcome);
+    until("the end of all roles", || {
+        (network.runs_on(H[0]) == 0 && made_on(&network, H[0]).is_empty()).then_some(())
+    });
 }

@@ -19,7 +19,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lab_session::{Session, may_run};
+use lab_session::{Session, as_if_alone, may_run};
 use pickfs::{PICKFS, Said, folder, only_run, record};
 use pickfs_analysis::{disturbed::is_disk_taken, ending::DISTURBED, findings};
 use pickfs_record::{
@@ -88,11 +88,7 @@ fn play_alone(words: &[&str], out: &Path, mut obey: impl FnMut(&Event, &str)) ->
         (_, run) = play(&["run", "--resume", folder.to_str().unwrap()], out, &mut obey);
     }
     assert_eq!(run.ended.as_ref().unwrap().how, "completed", "{:?}", run.ended);
-    run.trials.retain(|trial| trial.attempt == 1);
-    for trial in &mut run.trials {
-        trial.disturbance = None;
-        trial.flags.retain(|flag| flag.kind != "disturbed" && flag.kind != "throttled");
-    }
+    as_if_alone(&mut run);
     assert_eq!(run.trials.len(), run.plan.design.blocks as usize * run.cells.len());
     run
 }

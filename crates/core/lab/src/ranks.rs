@@ -68,8 +68,7 @@ pub fn is_there() -> bool {
 
 /// Those whose lanes each have files of their own, or ask of files of all, and times that can be merged. Those of the
 /// engines are processes around one memory.
-const WORKLOADS: [&str; 7] =
-    ["null", "journal", "files", "column", "command", "fio", "shared"];
+const WORKLOADS: [&str; 7] = ["null", "journal", "files", "column", "command", "fio", "shared"];
 
 /// Why a plan cannot be run over ranks.
 pub(crate) fn check(plan: &Plan, expansion: &Expansion) -> Result<(), String> {

@@ -14,7 +14,10 @@ use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{
     live_page::LivePage, slow_operations::SlowOperations, starting_gate::StartingGate,
 };
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    io::retry_on_intr,
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
 use thiserror::Error;
 
 use crate::interrupt::INTERRUPTED;
@@ -187,6 +190,12 @@ impl Hands for ProcessHands {
     }
 
     fn how_it_ended(&mut self) -> String {
+        // What it started, as a line to another host, may hold its last words open. Its number is its own until it is
+        // waited for.
+        let group = Pid::from_child(&self.child);
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let _ = retry_on_intr(|| waitid(WaitId::Pid(group), options));
+        let _ = kill_process_group(group, Signal::KILL);
         match self.child.wait() {
             Ok(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal {signal}"),

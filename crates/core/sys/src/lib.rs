@@ -23,6 +23,7 @@ pub mod files;
 pub mod foreground;
 pub mod huge_pages;
 mod ioctl;
+pub mod last_words;
 pub mod live_page;
 pub mod loop_device;
 pub mod mapped_elements;

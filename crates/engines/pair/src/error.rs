@@ -44,7 +44,7 @@ pub enum Error {
     Behind { buffered_bytes: usize },
     /// It may still become safe.
     #[error(
-        "message {sequence} is not safe after {waited_ms} ms; it may become so, or be lost with this node"
+        "message {sequence} is not safe after {waited_ms} ms: too few secondaries have it; it may become so, or be lost with this node"
     )]
     NotSafe { sequence: u64, waited_ms: u128 },
     #[error(

@@ -44,7 +44,7 @@ pub use epoch::{Begin, Epoch, Position, end_of};
 pub use error::{Error, Result};
 pub use event::Event;
 pub use options::{Degree, OnDiverged, OnLoss, PrimaryOptions, SecondaryOptions, Waiting};
-pub use primary::{Primary, Status, Ticket, promote};
+pub use primary::{Primary, Status, Ticket, new_identity, promote};
 pub use secondary::{Ended, Followed, Follower, Secondary, SecondaryStatus};
 pub use state::{State, read as read_state, request_promotion};
 pub use store::{Read, StoreOptions, read as read_store};

@@ -66,6 +66,8 @@ pub struct PrimaryOptions {
     pub secondaries: Vec<SocketAddr>,
     /// They must listen with the same.
     pub transport: Transport,
+    /// Of a new pair; 0 to choose one. Secondaries that were told the same follow no other.
+    pub identity: u64,
     pub degree: Degree,
     /// How many secondaries must have a message.
     pub copies: usize,
@@ -86,6 +88,7 @@ impl PrimaryOptions {
             store: StoreOptions::default(),
             secondaries,
             transport: Transport::default(),
+            identity: 0,
             degree: Degree::Received,
             copies: 1,
             on_loss: OnLoss::Stop,
@@ -137,8 +140,10 @@ pub struct SecondaryOptions {
     pub node: u8,
     /// For a primary that waits for durable messages it must sync.
     pub store: StoreOptions,
-    /// Whoever reaches this address can send it messages: keep it off other networks.
+    /// Whoever reaches this address can send it messages, where no `identity` was agreed on: keep it off other networks.
     pub listen: SocketAddr,
+    /// Of the pair that a new node follows; 0 for that of the first primary that comes.
+    pub identity: u64,
     pub transport: Transport,
     pub on_diverged: OnDiverged,
     /// A primary that says nothing for this long is lost.
@@ -154,6 +159,7 @@ impl SecondaryOptions {
             node: 2,
             store: StoreOptions::default(),
             listen,
+            identity: 0,
             transport: Transport::default(),
             on_diverged: OnDiverged::Refuse,
             timeout: Duration::from_secs(1),

@@ -28,8 +28,8 @@ use crate::store::{Read, Store, read};
 use crate::transport::LOOK_AGAIN;
 use crate::wire::{ENTRY_HEAD_BYTES, FRAME_BYTES_MAX, Frame, HEAD_BYTES};
 
-pub use birth::promote;
 pub(crate) use birth::promote_node;
+pub use birth::{new_identity, promote};
 
 mod birth;
 mod inheriting;

@@ -108,7 +108,11 @@ impl Secondary {
         // What was promised to begin and was then lost with the power has not begun.
         let mut history = node.state.history.clone();
         history.retain(|begin| begin.first_sequence <= last);
-        node.keep(State { history, ..node.state.clone() })?;
+        let identity = match node.state.identity {
+            0 => options.identity,
+            known => known,
+        };
+        node.keep(State { identity, history, ..node.state.clone() })?;
         store.sync_past()?;
         let durable = if options.store.is_durable() { last } else { 0 };
         Ok(Secondary {

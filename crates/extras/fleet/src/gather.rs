@@ -205,7 +205,7 @@ fn converse(
 fn late(since: Option<Instant>, most: Duration, what: &str, line: &Line) -> Result<(), String> {
     match since.is_some_and(|since| since.elapsed() > most) {
         false => Ok(()),
-        true => Err(line.with_last_words(format!("{what} {}", span_text(most.as_secs_f64())))),
+        true => Err(line.with_last_words(&format!("{what} {}", span_text(most.as_secs_f64())))),
     }
 }
 

@@ -6,22 +6,18 @@ use std::{
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
-    },
-    thread::{self, JoinHandle},
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
+    thread,
     time::{Duration, Instant},
 };
 
+use pickfs_sys::last_words::LastWords;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::spoken::{GREETING_BYTES_MAX, LINE_BYTES_MAX, Said};
 
 /// Lines that wait for somebody; a host that says more is slowed down.
 const LINES_WAITING: usize = 4;
-/// Of what the program says beside the line, its last.
-const LAST_WORDS_BYTES: usize = 600;
 const CHUNK_BYTES: u64 = 256 << 10;
 /// For a program that closed its line, to end, and for its last words to be read.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
@@ -43,8 +39,7 @@ pub(crate) struct Line {
     status: Option<ExitStatus>,
     to: Option<Sender<Vec<u8>>>,
     from: Receiver<Part>,
-    errors: Option<JoinHandle<()>>,
-    last_words: Arc<Mutex<Vec<u8>>>,
+    last_words: LastWords,
 }
 
 impl Line {
@@ -55,7 +50,7 @@ impl Line {
         let mut child = command.process_group(0).spawn()?;
         let (to, lines) = channel::<Vec<u8>>();
         let (parts, from) = sync_channel(LINES_WAITING);
-        let last_words = Arc::new(Mutex::new(Vec::new()));
+        let last_words = LastWords::of(child.stderr.take());
         // They end with the program, and nobody waits for them long: a child of its own may hold its streams.
         if let Some(mut input) = child.stdin.take() {
             thread::spawn(move || lines.iter().try_for_each(|line| input.write_all(&line)));
@@ -70,11 +65,7 @@ impl Line {
                 drop(parts.send(end));
             });
         }
-        let errors = child.stderr.take().map(|errors| {
-            let last_words = Arc::clone(&last_words);
-            thread::spawn(move || keep_last(errors, &last_words))
-        });
-        Ok(Line { program, child, status: None, to: Some(to), from, errors, last_words })
+        Ok(Line { program, child, status: None, to: Some(to), from, last_words })
     }
 
     pub(crate) fn say(&self, line: Vec<u8>) {
@@ -96,34 +87,31 @@ impl Line {
     }
 
     pub(crate) fn is_over_within(&mut self, time: Duration) -> bool {
-        within(time, || {
+        let began = Instant::now();
+        loop {
             if self.status.is_none() {
                 self.status = self.child.try_wait().unwrap_or_default();
             }
-            self.status.is_some()
-        })
+            if self.status.is_some() || began.elapsed() >= time {
+                return self.status.is_some();
+            }
+            thread::sleep(LOOK_EACH);
+        }
     }
 
     /// How the program ended that closed its line, with what it said last.
     pub(crate) fn ending(&mut self) -> String {
         self.is_over_within(ENDS_WITHIN);
-        let is_read = || self.errors.as_ref().is_none_or(JoinHandle::is_finished);
-        within(ENDS_WITHIN, is_read);
         let how = match self.status.map(|status| (status.code(), status.signal())) {
             Some((Some(code), _)) => format!("{} ended with code {code}", self.program),
             Some((_, Some(signal))) => format!("{} was ended by signal {signal}", self.program),
             _ => format!("{} closed the line", self.program),
         };
-        self.with_last_words(how)
+        self.last_words.behind(&how, ENDS_WITHIN)
     }
 
-    pub(crate) fn with_last_words(&self, how: String) -> String {
-        let kept = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        let words = String::from_utf8_lossy(&kept);
-        match words.split_whitespace().collect::<Vec<_>>().join(" ") {
-            words if words.is_empty() => how,
-            words => format!("{how}: {words}"),
-        }
+    pub(crate) fn with_last_words(&self, how: &str) -> String {
+        self.last_words.behind(how, Duration::ZERO)
     }
 }
 
@@ -135,27 +123,6 @@ impl Drop for Line {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
             let _ = self.child.wait();
         }
-    }
-}
-
-fn within(time: Duration, mut is_so: impl FnMut() -> bool) -> bool {
-    let began = Instant::now();
-    while !is_so() {
-        if began.elapsed() >= time {
-            return false;
-        }
-        thread::sleep(LOOK_EACH);
-    }
-    true
-}
-
-fn keep_last(mut errors: impl Read, kept: &Mutex<Vec<u8>>) {
-    let mut chunk = [0; LAST_WORDS_BYTES];
-    while let Ok(count @ 1..) = errors.read(&mut chunk) {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(&chunk[..count]);
-        let surplus = kept.len().saturating_sub(LAST_WORDS_BYTES);
-        kept.drain(..surplus);
     }
 }
 

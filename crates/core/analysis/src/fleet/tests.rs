@@ -218,3 +218,32 @@ fn facts_that_part_the_signs_are_named_unless_each_host_has_its_own_and_a_silent
     let why = found.unanswered.expect("each host has an ending");
     assert!(why.ends_with("On h1: no trial was finished."), "{why}");
 }
+
+#[test]
+fn a_candidate_that_is_mounted_otherwise_on_a_host_is_told_by_the_options_that_are_not_shared() {
+    let mut runs = runs(8, |n| if n == 2 { 1.0 / 1.6 } else { 1.6 });
+    for (number, run) in (1..).zip(&mut runs) {
+        let xfs = run.cells[1].id.clone();
+        let more = if number == 2 { "rw,noatime" } else { "rw,relatime" };
+        for trial in run.trials.iter_mut().filter(|trial| trial.cell == xfs) {
+            let own = format!("clientaddr=10.0.0.{number},addr=10.0.1.{number}");
+            trial.environment.put("mount.options", format!("{more},inode64,{own}"));
+        }
+    }
+    let key = "mount.options of xfs";
+    let only = |options: &str| Facts::from([(key.into(), options.into())]);
+    let facts =
+        |runs: &[RunRecord], at: usize| fleet_of(runs).expect("a fleet").hosts[at].facts.clone();
+    assert_eq!(facts(&runs, 0), only("relatime"));
+    assert_eq!(facts(&runs, 1), only("noatime"));
+    let answer = only_answer(&runs);
+    assert_eq!(answer.pairs[0].goes_with, [format!("{key}: relatime against noatime")]);
+    // Who lacks a candidate mounts it no other way, and more options on one host are fewer on all others.
+    let xfs = runs[1].cells[1].id.clone();
+    runs[1].trials.retain(|trial| trial.cell != xfs);
+    assert_eq!(facts(&runs, 0), Facts::new());
+    let trial = runs[2].trials.iter_mut().find(|trial| trial.cell == xfs).expect("one of xfs");
+    trial.environment.put("mount.options", "rw,relatime,inode64,discard");
+    assert_eq!(facts(&runs, 0), only("-"));
+    assert_eq!(facts(&runs, 2), only("discard"));
+}

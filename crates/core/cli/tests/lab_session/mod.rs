@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use pickfs_record::Event;
+use pickfs_record::{Event, RunRecord};
 use pickfs_testkit::{PATIENCE, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
@@ -19,6 +19,15 @@ use crate::pickfs::{Said, command};
 
 pub fn may_run(programs: &[&str]) -> bool {
     pickfs_testkit::may_run(&[programs, &["/dev/loop-control"]].concat())
+}
+
+/// As if nobody had been beside it.
+pub fn as_if_alone(run: &mut RunRecord) {
+    run.trials.retain(|trial| trial.attempt == 1);
+    for trial in &mut run.trials {
+        trial.disturbance = None;
+        trial.flags.retain(|flag| flag.kind != "disturbed" && flag.kind != "throttled");
+    }
 }
 
 pub struct Session {

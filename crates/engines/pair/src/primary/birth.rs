@@ -38,7 +38,7 @@ impl Primary {
     ) -> Result<Primary> {
         let store = Store::open(&node.store_dir(), &options.store)?;
         let last = store.last();
-        let epoch = begin_reign(&mut node, last.sequence)?;
+        let epoch = begin_reign(&mut node, last.sequence, options.identity)?;
         let told = Arc::new(Told::default());
         told.appended.store(last.sequence, Release);
         told.oldest.store(last.sequence + 1, Release);
@@ -100,7 +100,7 @@ fn seat(peer: SocketAddr, origin: &Origin) -> Result<Seat> {
 }
 
 /// The epoch of a new reign is on the disk before the reign begins.
-fn begin_reign(node: &mut NodeDir, last_sequence: u64) -> Result<Epoch> {
+fn begin_reign(node: &mut NodeDir, last_sequence: u64, identity: u64) -> Result<Epoch> {
     let mut state = node.state.clone();
     state.epoch = match state.epoch {
         Epoch::NONE => Epoch::NONE.promoted(state.node),
@@ -112,13 +112,18 @@ fn begin_reign(node: &mut NodeDir, last_sequence: u64) -> Result<Epoch> {
         }
     };
     if state.identity == 0 {
-        state.identity = RandomState::new().hash_one(0).max(1);
+        state.identity = if identity == 0 { new_identity() } else { identity };
     }
     let epoch = state.epoch;
     state.history.retain(|begin| begin.first_sequence <= last_sequence);
     state.history.push(Begin { epoch, first_sequence: last_sequence + 1 });
     node.keep(state)?;
     Ok(epoch)
+}
+
+/// Nobody guesses it.
+pub fn new_identity() -> u64 {
+    RandomState::new().hash_one(0).max(1)
 }
 
 /// Makes the node in `dir`, which no process has open, the primary-to-be: its next start as a primary begins a new

@@ -4,7 +4,7 @@
 use crate::nodes::*;
 use pickfs_pair::{
     Degree, Error, Event, OnLoss, Primary, PrimaryOptions, Secondary, SecondaryOptions,
-    StoreOptions, Waiting,
+    StoreOptions, Waiting, new_identity,
 };
 use pickfs_queue as queue;
 
@@ -200,4 +200,23 @@ fn a_secondary_that_takes_nothing_stops_the_primary_before_anything_is_lost() {
     drop(primary);
     assert_eq!(follower.end().unwrap().status().last.sequence, taken + 10);
     assert_eq!(last_in(&b).sequence, taken + 10);
+}
+
+#[test]
+fn a_secondary_that_was_told_its_pair_follows_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let identity = new_identity();
+    let follower = follow(SecondaryOptions {
+        identity,
+        ..secondary_options(&dir.path().join("b"), plain_journal())
+    });
+    let options = |name: &str| {
+        primary_options(&dir.path().join(name), plain_journal(), &[follower.address()])
+    };
+    let mut stranger = Primary::open(options("stranger")).unwrap();
+    let refused = |event: &Event| matches!(event, Event::Absent { reason, .. } if reason.contains("another pair"));
+    until(&mut stranger, "a refusal", refused);
+    let mut primary = ready(PrimaryOptions { identity, ..options("a") });
+    send(&mut primary, 1..=3);
+    assert_eq!(follower.end().unwrap().status().last.sequence, 3);
 }

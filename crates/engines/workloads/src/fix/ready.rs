@@ -165,6 +165,7 @@ fn pair(
         timeout: TIMEOUT,
         waiting: Waiting::Spin,
         transport: followers::transport(&session.params),
+        identity: followers.identity(),
         ..PrimaryOptions::new(followers::primary_dir(directory), followers.addresses())
     });
     let log = PairLog::over(primary.map_err(followers::fault)?, TIMEOUT, drop);

@@ -88,7 +88,7 @@ pub(super) struct Gating {
 
 impl Gating {
     pub(super) fn start(session: &Session) -> Result<Self, Fault> {
-        let (params, spec) = (&session.params, &session.spec);
+        let params = &session.params;
         let terms = Terms { home: hosts::home(params)?, ..params::terms(session) };
         let followers = Followers::start(session, &terms, params::secondaries(params))?;
         let dir = terms.dir;
@@ -99,6 +99,7 @@ impl Gating {
             timeout: TIMEOUT,
             waiting: params::waiting(params),
             transport: terms.transport,
+            identity: followers.identity(),
             ..PrimaryOptions::new(primary_dir(&dir), followers.addresses())
         });
         let mut primary = primary.map_err(fault)?;
@@ -110,7 +111,7 @@ impl Gating {
             is_degree_none: primary.degree() == pickfs_pair::Degree::None,
             primary,
             client,
-            pattern: Pattern::new(payload_bytes, params::HEAD_BYTES, spec.seed),
+            pattern: params::pattern(session),
             payload: vec![0; payload_bytes],
             places: Places::of(params),
             open: Vec::with_capacity(BATCH_MAX),
@@ -228,9 +229,11 @@ impl Side for Gating {
 
     fn verify(&mut self) -> Result<u64, Fault> {
         self.primary.poll().map_err(fault)?;
+        let there = self.followers.compared_there(self.sent())?;
         let mut nodes = vec![primary_dir(&self.dir)];
         nodes.extend(self.followers.end()?);
-        nodes.iter().map(|node| verify(node, &self.pattern, self.sent())).sum()
+        let here = nodes.iter().map(|node| verify(node, &self.pattern, self.sent()));
+        Ok(here.sum::<Result<u64, Fault>>()? + there)
     }
 }
 
@@ -309,7 +312,7 @@ impl Client {
     }
 }
 
-fn verify(node: &Path, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
+pub(super) fn verify(node: &Path, pattern: &Pattern, sent: u64) -> Result<u64, Fault> {
     let mut last = 0;
     let mut wrong = None;
     read_store(&node.join("store"), 1, |at, payload| {

@@ -6,8 +6,9 @@ use pickfs_workload::workload::Session;
 use pickfs_workload::{arrival, placement};
 
 use crate::followers::{self, SECONDARY, TRANSPORT, Terms};
-use crate::hosts::HOSTS;
+use crate::hosts::{self, HOSTS};
 use crate::pair::pinging::Socket;
+use crate::pattern::Pattern;
 
 /// The number of a message.
 pub(super) const HEAD_BYTES: usize = 8;
@@ -102,6 +103,11 @@ pub(super) fn terms(session: &Session) -> Terms {
     }
 }
 
+pub(super) fn pattern(session: &Session) -> Pattern {
+    let payload_bytes = session.params.integer("size") as usize;
+    Pattern::new(payload_bytes, HEAD_BYTES, session.spec.seed)
+}
+
 pub(super) fn store(params: &Resolved, is_primary: bool) -> StoreOptions {
     let syncs = match is_primary {
         true => params.text("sync") == "fdatasync",
@@ -154,6 +160,9 @@ pub(super) fn incompatible(params: &Resolved) -> Option<String> {
         return Some(
             "a bare ping-pong has no store and no degree: take degree received, sync none".into(),
         );
+    }
+    if hosts::is_second(params) && params.text(SECONDARY.name) == "thread" {
+        return Some("no thread of the worker is on a second host: take secondary process".into());
     }
     if is_bare && params.integer("size") > 32 << 10 && params.text("medium") == "udp" {
         return Some("one datagram holds at most 32 KiB here: take a smaller size".into());

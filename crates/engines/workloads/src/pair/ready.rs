@@ -45,10 +45,14 @@ fn roles(session: &Session) -> String {
         }
         (None, 0) => format!("client and primary on {ours}, no secondary"),
         (None, count) => format!(
-            "client and primary on {ours}; {}; {} {}, all stores on this file system",
+            "client and primary on {ours}; {}; {} {}, {}",
             followers::told(session, count, session.spec.helper_cpu),
             followers::transport(&session.params),
             hosts::told(&session.params),
+            match hosts::is_second(&session.params) {
+                true => "stores of secondaries where the program was started there",
+                false => "all stores on this file system",
+            },
         ),
     }
 }

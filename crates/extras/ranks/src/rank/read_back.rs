@@ -25,7 +25,8 @@ impl Rank<'_> {
         // What was closed on one host is to be seen on all.
         self.together()?;
         let own = self.group.mpi.rank();
-        let leaders: Vec<usize> = self.by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
+        let leaders: Vec<usize> =
+            self.by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
         let of_all = reader_of_all(spec, &leaders);
         let readers = readers(&self.by_host, of_all);
         let mut counts = vec![0_u32; readers.len()];
