@@ -280,7 +280,7 @@ fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
 /// As many as three hosts need who share an error. Others may end a run that they disturb after two: then more follow.
 const BLOCKS: u32 = 8;
 
-/// Nothing in it waits for a machine that is busy.
+/// Nothing in it waits for a machine that is busy, and no operation is shorter for one.
 const PLANTED: &str = r#"name = "planted"
 question = "Which one?"
 workload = "journal"
@@ -289,11 +289,11 @@ params = { sync = "fdatasync", arrival = "closed", pause = "2ms", file_size = "1
 [design]
 blocks = 8
 reference = "ext4"
-primary = [{ op = "durable", quantile = 0.5 }]
+primary = [{ op = "durable", statistic = "min" }]
 [timing]
 raw_probe = "0ms"
 warmup = "50ms"
-measure = "300ms"
+measure = "400ms"
 settle = "0s"
 "#;
 
@@ -313,8 +313,10 @@ fn joined(network: &Network, host: &str) -> RunRecord {
     all
 }
 
-/// Two disks of which one flushes slowly: on one of three hosts the slow one stands in the place of the other.
+/// Two disks of which one flushes more slowly than others slow down: on one of three hosts it stands in the place of the
+/// other.
 #[test]
+#[ignore = "80 s on an idle machine, minutes on another: ./test --ring heavy"]
 fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
     only_if!(may_run_here() && may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let disks = [SlowDisk::mount(512 << 20), SlowDisk::mount(512 << 20)];
@@ -323,7 +325,7 @@ fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
         let made = Command::new("mkfs.ext4").args(["-q", "-F", disk.path()]).status().unwrap();
         assert!(made.success());
     }
-    disks[1].set_flush_ms(20);
+    disks[1].set_flush_ms(100);
     let (kept, place) = folder();
     let [one, two] = ["one", "two"].map(|name| place.join(name).to_str().unwrap().to_owned());
     let [quick, slow] = attached.each_ref().map(|disk| disk.path());
