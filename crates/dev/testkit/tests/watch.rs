@@ -3,6 +3,8 @@
 
 use std::{fs, path::Path, process::Command};
 
+use pickfs_testkit::{only_if, skipped};
+
 fn watched(script: &str) -> (Option<i32>, String) {
     let mut watch = Command::new(env!("CARGO_BIN_EXE_test-watch"));
     watch.args(["sh", "-c", script]).env("PICKFS_TEST_SILENCE_S", "3");
@@ -51,4 +53,20 @@ fn a_process_that_outlives_the_tests_is_a_failure_and_is_ended() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("LEFT by") && said.contains("sleep 71235"), "{said}");
     assert!(!runs("sleep 71235"));
+}
+
+/// Killed in a namespace whose first process is not its parent, and its parent is killed before it.
+#[test]
+fn an_orphan_that_has_ended_keeps_no_namespace() {
+    let unshare = "unshare --user --map-root-user --pid --fork --kill-child";
+    let has_namespaces = Command::new("sh").args(["-c", &format!("{unshare} true")]).status();
+    only_if!(has_namespaces.is_ok_and(|s| s.success()) || skipped("no namespaces of users"));
+    let (code, said) = watched(&format!(
+        "child() {{ until set -- $1 $(cat /proc/$1/task/$1/children); [ $2 ]; do :; done; echo $2; }}
+         {unshare} sleep 71236 & outer=$!; first=$(child $outer)
+         until [ $(readlink /proc/$first/ns/pid) != $(readlink /proc/$$/ns/pid) ]; do :; done
+         nsenter --user --pid -t $first sleep 71237 & parent=$!; one=$(child $parent)
+         kill -9 $parent; kill -9 $one; kill -9 $outer; exit 0"
+    ));
+    assert_eq!(code, Some(0), "{said}");
 }

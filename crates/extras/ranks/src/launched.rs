@@ -10,7 +10,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
-    thread,
+    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -38,6 +38,8 @@ pub(crate) struct Launched {
     child: Mutex<Child>,
     to: Mutex<ChildStdin>,
     heard: Arc<Ears>,
+    /// Ends with the launcher's standard error.
+    remembering: JoinHandle<()>,
 }
 
 /// Where what comes is put.
@@ -74,9 +76,10 @@ impl Launched {
         let (heard, (sender, events)) = (Arc::<Ears>::default(), channel());
         let (ears, also) = (Arc::clone(&heard), Arc::clone(&heard));
         thread::spawn(move || ears.listen(BufReader::new(from), &sender));
-        thread::spawn(move || also.remember_all(errors));
+        let remembering = thread::spawn(move || also.remember_all(errors));
         let launcher = program.rsplit('/').next().unwrap_or(program).to_owned();
-        Ok((Arc::new(Launched { launcher, child: Mutex::new(child), to, heard }), events))
+        let child = Mutex::new(child);
+        Ok((Arc::new(Launched { launcher, child, to, heard, remembering }), events))
     }
 
     pub(crate) fn tell(&self, word: &ToRanks) {
@@ -139,8 +142,10 @@ impl Launched {
         last.iter().skip(skipped).map(String::as_str).collect::<Vec<_>>().join(" | ")
     }
 
-    /// How it ended, after the end of what it says: it is not waited for longer than one that is asked to.
+    /// How it ended, after the end of its standard output. What it says to standard error is in [`Launched::last`] by then;
+    /// neither is waited for longer than one that is asked to end.
     pub(crate) fn how(&self) -> String {
+        within_grace(|| self.remembering.is_finished().then_some(()));
         match ended(&mut lock(&self.child)) {
             Some(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal {signal}"),
@@ -171,10 +176,14 @@ impl Launched {
 }
 
 fn ended(child: &mut Child) -> Option<ExitStatus> {
+    within_grace(|| child.try_wait().ok().flatten())
+}
+
+fn within_grace<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
     while began.elapsed() < GRACE {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
+        if let Some(found) = found() {
+            return Some(found);
         }
         thread::sleep(POLL);
     }
@@ -291,7 +300,7 @@ mod tests {
     #[test]
     fn a_launcher_that_ends_is_told_with_its_last_words_and_no_frames() {
         let (launched, events, _kept) =
-            launched("echo ------; echo 'no such host h9' >&2; echo; kill -9 $$");
+            launched("echo ------; exec >&-; sleep 0.2; echo 'no such host h9' >&2; kill -9 $$");
         let end = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
         let text = end.unwrap_err().to_string();
         assert_eq!(text, "mpirun ended (signal 9); it said: no such host h9");
