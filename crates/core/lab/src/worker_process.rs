@@ -6,13 +6,14 @@ use std::{
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, Sender, channel},
+    sync::mpsc::Sender,
     time::{Duration, Instant},
 };
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{
-    live_page::LivePage, slow_operations::SlowOperations, starting_gate::StartingGate,
+    last_words::LastWords, live_page::LivePage, slow_operations::SlowOperations,
+    starting_gate::StartingGate,
 };
 use rustix::{
     io::retry_on_intr,
@@ -28,8 +29,8 @@ pub enum WorkerError {
     NotStarted { program: PathBuf, source: std::io::Error },
     #[error("gate for the lanes not made: {source}")]
     NoGate { source: std::io::Error },
-    #[error("worker ended in its {phase} phase by {how}{said}")]
-    Died { phase: &'static str, how: String, said: String },
+    #[error("worker ended in its {phase} phase by {how}")]
+    Died { phase: &'static str, how: String },
     #[error("worker still in its {phase} phase after {limit_s:.0} s; ended")]
     Hung { phase: &'static str, limit_s: f64 },
     #[error("worker said `{line}`, which is not the protocol ({why})")]
@@ -49,7 +50,6 @@ pub struct Heard {
 
 pub struct Worker {
     hands: Box<dyn Hands>,
-    said: Receiver<Heard>,
     build: String,
 }
 
@@ -61,6 +61,7 @@ pub trait Hands {
 
     fn ask_to_end(&mut self);
 
+    /// With its last words.
     fn how_it_ended(&mut self) -> String;
 }
 
@@ -79,6 +80,7 @@ pub trait Workplace {
 struct ProcessHands {
     child: Child,
     stdin: ChildStdin,
+    last_words: LastWords,
     asked: Option<Instant>,
 }
 
@@ -116,10 +118,8 @@ impl Workplace for Path {
         let stdin = child.stdin.take().expect("standard input is piped");
         let lane = spec.lane as usize;
         read_lines(child.stdout.take().expect("standard output is piped"), lane, inbox.clone());
-        let (last_words, said) = channel();
-        read_lines(child.stderr.take().expect("standard error is piped"), lane, last_words);
-        let hands = Box::new(ProcessHands { child, stdin, asked: None });
-        Ok(Worker::new(hands, said, spec))
+        let last_words = LastWords::of(child.stderr.take());
+        Ok(Worker::new(Box::new(ProcessHands { child, stdin, last_words, asked: None }), spec))
     }
 
     fn shares_memory(&self) -> bool {
@@ -128,8 +128,8 @@ impl Workplace for Path {
 }
 
 impl Worker {
-    pub fn new(hands: Box<dyn Hands>, said: Receiver<Heard>, spec: &TrialSpec) -> Worker {
-        let mut worker = Worker { hands, said, build: spec.build.clone() };
+    pub fn new(hands: Box<dyn Hands>, spec: &TrialSpec) -> Worker {
+        let mut worker = Worker { hands, build: spec.build.clone() };
         let text = serde_json::to_string(spec).expect("a trial is plain data");
         worker.hands.say(&text);
         worker
@@ -164,11 +164,7 @@ impl Worker {
     }
 
     pub fn died(&mut self, phase: &'static str) -> WorkerError {
-        let how = self.hands.how_it_ended();
-        let tail: Vec<String> = self.said.iter().filter_map(|heard| heard.line).collect();
-        let tail = tail[tail.len().saturating_sub(3)..].join(" | ");
-        let said = if tail.is_empty() { tail } else { format!("; it said: {tail}") };
-        WorkerError::Died { phase, how, said }
+        WorkerError::Died { phase, how: self.hands.how_it_ended() }
     }
 }
 
@@ -196,14 +192,15 @@ impl Hands for ProcessHands {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let _ = retry_on_intr(|| waitid(WaitId::Pid(group), options));
         let _ = kill_process_group(group, Signal::KILL);
-        match self.child.wait() {
+        let how = match self.child.wait() {
             Ok(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal {signal}"),
                 (None, Some(code)) => format!("exit code {code}"),
                 _ => "an unknown cause".into(),
             },
             Err(error) => error.to_string(),
-        }
+        };
+        self.last_words.behind(&how, "; it said: ", GRACE)
     }
 }
 

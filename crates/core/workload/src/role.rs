@@ -186,7 +186,7 @@ impl Player {
                 ("it ended without a word".into(), LAST_WORDS_WITHIN)
             }
         };
-        Err(self.odd(self.last_words.behind(&how, patience)))
+        Err(self.odd(self.last_words.behind(&how, ": ", patience)))
     }
 
     fn check(&self, build: &str, format: u32) -> Result<(), Fault> {

@@ -107,11 +107,11 @@ impl Line {
             Some((_, Some(signal))) => format!("{} was ended by signal {signal}", self.program),
             _ => format!("{} closed the line", self.program),
         };
-        self.last_words.behind(&how, ENDS_WITHIN)
+        self.last_words.behind(&how, ": ", ENDS_WITHIN)
     }
 
     pub(crate) fn with_last_words(&self, how: &str) -> String {
-        self.last_words.behind(how, Duration::ZERO)
+        self.last_words.behind(how, ": ", Duration::ZERO)
     }
 }
 

@@ -22,6 +22,7 @@ use std::{
 
 use pickfs_lab::worker_process::Heard;
 use pickfs_record::{Environment, trial::WORKER};
+use pickfs_sys::last_words::LastWords;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::{
@@ -35,13 +36,6 @@ use crate::{
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
 const POLL: Duration = Duration::from_millis(50);
-
-/// Who hears the lines of a lane. A crew that is gone hears nothing more.
-pub struct LaneSink {
-    pub lane: usize,
-    pub words: Sender<Heard>,
-    pub errors: Sender<Heard>,
-}
 
 pub struct Start<'a> {
     pub engine: Engine,
@@ -66,8 +60,11 @@ pub struct Guest {
 #[derive(Default)]
 struct Shared {
     console: Mutex<Vec<String>>,
-    lanes: Mutex<HashMap<u16, LaneSink>>,
+    /// Who hears them; a crew that is gone hears nothing more.
+    lanes: Mutex<HashMap<u16, Sender<Heard>>>,
     ends: Mutex<HashMap<u16, String>>,
+    /// Of each lane.
+    last_words: Mutex<Vec<LastWords>>,
     /// How the engine ended.
     end: Mutex<Option<String>>,
 }
@@ -139,10 +136,11 @@ impl Guest {
     }
 
     /// `words` stand behind `worker`: none for a trial.
-    pub fn start_lanes(&self, sinks: Vec<LaneSink>, words: &[&str]) {
-        let (count, words) = (sinks.len() as u16, words.iter().map(|&word| word.into()).collect());
+    pub fn start_lanes(&self, count: u16, inbox: &Sender<Heard>, words: &[&str]) {
+        let words = words.iter().map(|&word| word.into()).collect();
         lock(&self.shared.ends).clear();
-        *lock(&self.shared.lanes) = (0..).zip(sinks).collect();
+        *lock(&self.shared.last_words) = (0..count).map(|_| LastWords::default()).collect();
+        *lock(&self.shared.lanes) = (0..count).map(|lane| (lane, inbox.clone())).collect();
         self.tell(&ToGuest::StartLanes { count, words });
         // A guest that is dead already has told its end to the lanes before these.
         if lock(&self.shared.end).is_some() {
@@ -173,9 +171,9 @@ impl Guest {
 
     /// The same, where what it is given depends on what it says.
     pub fn talk(&self, words: &[&str]) -> Talk {
-        let ((words_to, said), (errors, complained)) = (channel(), channel());
-        self.start_lanes(vec![LaneSink { lane: 0, words: words_to, errors }], words);
-        Talk { line: self.line_to(0), said, complained }
+        let (inbox, said) = channel();
+        self.start_lanes(1, &inbox, words);
+        Talk { line: self.line_to(0), said }
     }
 
     /// Its next line; `None` where it has ended well.
@@ -201,8 +199,7 @@ impl Guest {
         match lock(&self.shared.ends).remove(&0) {
             Some(how) if how == ENDED_WELL => Ok(None),
             Some(how) => {
-                let last = talk.complained.try_iter().filter_map(|heard| heard.line).last();
-                let reason = last.map_or(how.clone(), |last| format!("{how}: {last}"));
+                let reason = self.shared.with_last_words(0, how, ": ");
                 Err(GuestError::Told { phase, reason, console })
             }
             None => {
@@ -301,7 +298,6 @@ impl Drop for Guest {
 pub struct Talk {
     line: LaneLine,
     said: Receiver<Heard>,
-    complained: Receiver<Heard>,
 }
 
 impl Talk {
@@ -323,13 +319,23 @@ impl LaneLine {
         let _ = send(&say, &mut *lock(&self.to));
     }
 
-    /// How the lane ended: its own code or signal, or the end of the whole guest with its console.
+    /// How the lane ended: its own code or signal, or the end of the whole guest; with its last words and the console.
     pub fn how_it_ended(&self) -> String {
         let told = lock(&self.shared.ends).get(&self.lane).cloned();
         let console = console_end(&self.shared);
         let end = lock(&self.shared.end).clone().unwrap_or_default();
         let how = told.unwrap_or_else(|| format!("the end of its guest ({end})"));
+        let how = self.shared.with_last_words(self.lane, how, "; it said: ");
         if console.is_empty() { how } else { format!("{how}; console: {console}") }
+    }
+}
+
+impl Shared {
+    fn with_last_words(&self, lane: u16, how: String, joint: &str) -> String {
+        match lock(&self.last_words).get(usize::from(lane)) {
+            Some(words) => words.behind(&how, joint, Duration::ZERO),
+            None => how,
+        }
     }
 }
 
@@ -387,14 +393,17 @@ fn end_all_lanes(shared: &Shared) {
 }
 
 fn hear(message: FromGuest, to: &Sender<FromGuest>, shared: &Shared) {
-    let tell = |lane, line, ear: fn(&LaneSink) -> &Sender<Heard>| {
-        if let Some(sink) = lock(&shared.lanes).get(&lane) {
-            let _ = ear(sink).send(Heard { lane: sink.lane, line: Some(line) });
-        }
-    };
     match message {
-        FromGuest::Said { lane, line } => tell(lane, line, |sink| &sink.words),
-        FromGuest::Complained { lane, line } => tell(lane, line, |sink| &sink.errors),
+        FromGuest::Said { lane, line } => {
+            if let Some(inbox) = lock(&shared.lanes).get(&lane) {
+                let _ = inbox.send(Heard { lane: lane.into(), line: Some(line) });
+            }
+        }
+        FromGuest::Complained { lane, line } => {
+            if let Some(words) = lock(&shared.last_words).get(usize::from(lane)) {
+                words.add(&line);
+            }
+        }
         FromGuest::LaneEnded { lane, how } => {
             lock(&shared.ends).insert(lane, how);
             end_lane(shared, lane);
@@ -404,9 +413,8 @@ fn hear(message: FromGuest, to: &Sender<FromGuest>, shared: &Shared) {
 }
 
 fn end_lane(shared: &Shared, lane: u16) {
-    if let Some(LaneSink { lane, words, errors }) = lock(&shared.lanes).remove(&lane) {
-        let _ = errors.send(Heard { lane, line: None });
-        let _ = words.send(Heard { lane, line: None });
+    if let Some(inbox) = lock(&shared.lanes).remove(&lane) {
+        let _ = inbox.send(Heard { lane: lane.into(), line: None });
     }
 }
 

@@ -34,7 +34,7 @@ pub use deadline::GuestPhase;
 pub use engine::{Boot, ENGINES, Engine, Kernel};
 pub use error::GuestError;
 pub use first_files::FirstFiles;
-pub use guest::{Guest, LaneLine, LaneSink, Start, Talk};
+pub use guest::{Guest, LaneLine, Start, Talk};
 pub use guest_tools::Tool;
 pub use message::{FromGuest, Order, ToGuest};
 pub use packages::{Ask, Download, PackageCache};

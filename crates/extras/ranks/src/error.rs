@@ -20,15 +20,8 @@ pub enum RanksError {
     Words(String),
     #[error("{program} not started: {source}; name the launcher with its path")]
     NotStarted { program: String, source: std::io::Error },
-    /// Before it was asked to.
-    #[error("{launcher} ended ({how}){}", said(.last))]
-    Ended { launcher: String, how: String, last: String },
     #[error("{0}")]
     Told(String),
     #[error("interrupted")]
     Interrupted,
-}
-
-fn said(last: &str) -> String {
-    if last.is_empty() { String::new() } else { format!("; it said: {last}") }
 }

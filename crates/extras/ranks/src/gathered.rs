@@ -5,7 +5,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        mpsc::{Receiver, Sender, channel},
+        mpsc::{Receiver, Sender},
     },
     time::Duration,
 };
@@ -227,8 +227,7 @@ impl Workplace for Gathered {
             self.launched.hear_lanes(spec.lanes as usize, inbox.clone());
         }
         let hands = LaneHands { lane: spec.lane, launched: Arc::clone(&self.launched) };
-        // Their last words are the launcher's.
-        Ok(Worker::new(Box::new(hands), channel().1, spec))
+        Ok(Worker::new(Box::new(hands), spec))
     }
 
     fn shares_memory(&self) -> bool {
@@ -262,9 +261,8 @@ impl Hands for LaneHands {
     }
 
     fn how_it_ended(&mut self) -> String {
-        let (how, last) = (self.launched.how(), self.launched.last());
-        let said = if last.is_empty() { last } else { format!("; it said: {last}") };
-        format!("the end of {} ({how}{said})", self.launched.launcher)
+        let how = self.launched.with_last_words(&self.launched.how());
+        format!("the end of {} ({how})", self.launched.launcher)
     }
 }
 

@@ -2,20 +2,20 @@
 //! where it does not.
 
 use std::{
-    collections::VecDeque,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
-    thread::{self, JoinHandle},
+    thread,
     time::{Duration, Instant},
 };
 
 use pickfs_lab::{interrupt::Interrupt, worker_process::Heard};
 use pickfs_record::{WorkerMessage, trial::WORKER, visible::visible};
+use pickfs_sys::last_words::LastWords;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{
@@ -28,24 +28,18 @@ use crate::{
 /// A launcher that was asked to end has so long: it tells the hosts.
 const GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
-/// What it said last, without the frames that launchers draw.
-const LAST_LINES: usize = 12;
-const LAST_LINES_TOLD: usize = 4;
-const LAST_LINE_CHARACTERS: usize = 300;
 
 pub(crate) struct Launched {
     pub(crate) launcher: String,
     child: Mutex<Child>,
     to: Mutex<ChildStdin>,
     heard: Arc<Ears>,
-    /// Ends with the launcher's standard error.
-    remembering: JoinHandle<()>,
 }
 
 /// Where what comes is put.
 #[derive(Default)]
 struct Ears {
-    last: Mutex<VecDeque<String>>,
+    last_words: LastWords,
     /// The number of lanes, and who hears them.
     lanes: Mutex<Option<(usize, Sender<Heard>)>>,
     clocks_ns: Mutex<Vec<(i64, i64)>>,
@@ -72,14 +66,13 @@ impl Launched {
         let mut child = command.spawn().map_err(failed)?;
         let to = Mutex::new(child.stdin.take().expect("standard input is piped"));
         let from = child.stdout.take().expect("standard output is piped");
-        let errors = child.stderr.take().expect("standard error is piped");
-        let (heard, (sender, events)) = (Arc::<Ears>::default(), channel());
-        let (ears, also) = (Arc::clone(&heard), Arc::clone(&heard));
+        let last_words = LastWords::of(child.stderr.take());
+        let heard = Arc::new(Ears { last_words, ..Ears::default() });
+        let (ears, (sender, events)) = (Arc::clone(&heard), channel());
         thread::spawn(move || ears.listen(BufReader::new(from), &sender));
-        let remembering = thread::spawn(move || also.remember_all(errors));
         let launcher = program.rsplit('/').next().unwrap_or(program).to_owned();
         let child = Mutex::new(child);
-        Ok((Arc::new(Launched { launcher, child, to, heard, remembering }), events))
+        Ok((Arc::new(Launched { launcher, child, to, heard }), events))
     }
 
     pub(crate) fn tell(&self, word: &ToRanks) {
@@ -115,8 +108,8 @@ impl Launched {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    let (launcher, how) = (self.launcher.clone(), self.how());
-                    return Err(RanksError::Ended { launcher, how, last: self.last() });
+                    let ended = format!("{} ended ({})", self.launcher, self.how());
+                    return Err(RanksError::Told(self.with_last_words(&ended)));
                 }
             }
             if interrupt.is_raised() {
@@ -130,22 +123,8 @@ impl Launched {
         }
     }
 
-    pub(crate) fn last(&self) -> String {
-        let last = lock(&self.heard.last);
-        let ours: Vec<&str> =
-            last.iter().map(String::as_str).filter(|line| line.contains("pickfs: ")).collect();
-        if !ours.is_empty() {
-            // A launcher has much to say of a rank that gave its reason.
-            return ours[..ours.len().min(LAST_LINES_TOLD)].join(" | ");
-        }
-        let skipped = last.len().saturating_sub(LAST_LINES_TOLD);
-        last.iter().skip(skipped).map(String::as_str).collect::<Vec<_>>().join(" | ")
-    }
-
-    /// How it ended, after the end of its standard output. What it says to standard error is in [`Launched::last`] by then;
-    /// neither is waited for longer than one that is asked to end.
+    /// How it ended, after the end of its standard output; it is not waited for longer than one that is asked to end.
     pub(crate) fn how(&self) -> String {
-        within_grace(|| self.remembering.is_finished().then_some(()));
         match ended(&mut lock(&self.child)) {
             Some(status) => match (status.signal(), status.code()) {
                 (Some(signal), _) => format!("signal {signal}"),
@@ -153,6 +132,10 @@ impl Launched {
             },
             None => "it closed its output and went on".into(),
         }
+    }
+
+    pub(crate) fn with_last_words(&self, how: &str) -> String {
+        visible(&self.heard.last_words.behind(how, "; it said: ", GRACE))
     }
 
     pub(crate) fn ask_to_end(&self) {
@@ -176,18 +159,14 @@ impl Launched {
 }
 
 fn ended(child: &mut Child) -> Option<ExitStatus> {
-    within_grace(|| child.try_wait().ok().flatten())
-}
-
-fn within_grace<T>(mut found: impl FnMut() -> Option<T>) -> Option<T> {
     let began = Instant::now();
-    while began.elapsed() < GRACE {
-        if let Some(found) = found() {
-            return Some(found);
+    loop {
+        let status = child.try_wait().ok().flatten();
+        if status.is_some() || began.elapsed() >= GRACE {
+            return status;
         }
         thread::sleep(POLL);
     }
-    None
 }
 
 impl Drop for Launched {
@@ -200,7 +179,7 @@ impl Ears {
     fn listen(&self, mut from: impl BufRead, events: &Sender<FromRanks>) {
         while let Some(line) = receive(&mut from) {
             match line {
-                Line::Other(text) => self.remember(&text),
+                Line::Other(text) => self.last_words.add(&text),
                 Line::Message(FromRanks::Said { lane, line }) => {
                     self.tell_lane(lane as usize, Some(line));
                 }
@@ -231,27 +210,6 @@ impl Ears {
             // A crew that is gone hears nothing more.
             let _ = inbox.send(Heard { lane, line });
         }
-    }
-
-    fn remember_all(&self, errors: impl Read) {
-        let mut errors = BufReader::new(errors);
-        let mut line = Vec::new();
-        while matches!((&mut errors).take(1 << 16).read_until(b'\n', &mut line), Ok(1..)) {
-            self.remember(&String::from_utf8_lossy(&line));
-            line.clear();
-        }
-    }
-
-    fn remember(&self, line: &str) {
-        let text: String = line.trim().chars().take(LAST_LINE_CHARACTERS).collect();
-        if !text.contains(char::is_alphabetic) {
-            return;
-        }
-        let mut last = lock(&self.last);
-        if last.len() >= LAST_LINES {
-            last.pop_front();
-        }
-        last.push_back(visible(&text));
     }
 }
 

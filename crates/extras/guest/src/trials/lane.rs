@@ -1,34 +1,11 @@
-use std::{
-    cell::RefCell,
-    sync::mpsc::{Receiver, Sender, channel},
-};
-
-use crate::{Guest, LaneLine, LaneSink};
-use pickfs_record::TrialSpec;
+use std::sync::mpsc::Sender;
 
 use pickfs_lab::worker_process::{Hands, Heard, Inheritance, Worker, WorkerError, Workplace};
+use pickfs_record::TrialSpec;
 
-pub struct InGuest<'a> {
-    guest: &'a Guest,
-    said: RefCell<Vec<Option<Receiver<Heard>>>>,
-}
+use crate::{Guest, LaneLine};
 
-impl<'a> InGuest<'a> {
-    pub fn new(guest: &'a Guest) -> Self {
-        Self { guest, said: RefCell::default() }
-    }
-
-    fn begin(&self, lanes: u32, inbox: &Sender<Heard>) {
-        let mut said = Vec::new();
-        let sinks = (0..lanes.max(1) as usize).map(|lane| {
-            let (last_words, receiver) = channel();
-            said.push(Some(receiver));
-            LaneSink { lane, words: inbox.clone(), errors: last_words }
-        });
-        self.guest.start_lanes(sinks.collect(), &[]);
-        *self.said.borrow_mut() = said;
-    }
-}
+pub struct InGuest<'a>(pub &'a Guest);
 
 impl Workplace for InGuest<'_> {
     fn start(
@@ -38,12 +15,9 @@ impl Workplace for InGuest<'_> {
         inbox: &Sender<Heard>,
     ) -> Result<Worker, WorkerError> {
         if spec.lane == 0 {
-            self.begin(spec.lanes, inbox);
+            self.0.start_lanes(spec.lanes.max(1) as u16, inbox, &[]);
         }
-        let said = self.said.borrow_mut().get_mut(spec.lane as usize).and_then(Option::take);
-        let said = said.unwrap_or_else(|| channel().1);
-        let hands = LaneHands(self.guest.line_to(spec.lane as u16));
-        Ok(Worker::new(Box::new(hands), said, spec))
+        Ok(Worker::new(Box::new(LaneHands(self.0.line_to(spec.lane as u16))), spec))
     }
 
     fn shares_memory(&self) -> bool {

@@ -101,7 +101,7 @@ impl Guests {
                 image.cool().map_err(|error| error.to_string())
             },
         };
-        let said = run_crew(&InGuest::new(&guest), &spec, limits, around);
+        let said = run_crew(&InGuest(&guest), &spec, limits, around);
         record.disturbance = watch.finish();
         let said = said.map_err(|error| TrialError::Failed(error.to_string()));
         let measured = said.and_then(|said| transcript::into_record(said, &job, &spec, record));

@@ -2,20 +2,16 @@
 //! stands for all others.
 
 use std::{
-    collections::VecDeque,
     io::{BufRead, BufReader, Read, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Child, ChildStdin, Command, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel},
-    },
+    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel},
     thread,
     time::{Duration, Instant},
 };
 
 use pickfs_record::{TrialSpec, WorkerMessage, trial::WORKER};
-use pickfs_sys::starting_gate::StartingGate;
+use pickfs_sys::{last_words::LastWords, starting_gate::StartingGate};
 use pickfs_workload::phase::GATE_BROKEN;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -24,7 +20,8 @@ use crate::error::RanksError;
 /// How long a worker may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
 const NAP: Duration = Duration::from_millis(5);
-const LAST_WORDS: usize = 3;
+/// For the last words of one that has ended, to be read.
+const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Where a worker stands; the largest of all lanes says what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +55,7 @@ pub(super) struct Lane {
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<String>,
-    last_words: Arc<Mutex<VecDeque<String>>>,
+    last_words: LastWords,
     gate: StartingGate,
     host: String,
     /// Said and not yet handed on.
@@ -78,7 +75,7 @@ impl Lane {
         gate.hand_to(&mut command);
         let mut child = command.spawn().map_err(|error| failed("worker", error))?;
         let mut input = child.stdin.take();
-        let (lines, last_words) = (follow(child.stdout.take()), remember(child.stderr.take()));
+        let (lines, last_words) = (follow(child.stdout.take()), LastWords::of(child.stderr.take()));
         let text = serde_json::to_string(spec).unwrap_or_default();
         // One that has died already says so by the end of its lines.
         let _ = input.as_mut().map(|input| writeln!(input, "{text}"));
@@ -226,9 +223,7 @@ impl Lane {
             Ok(None) => "its silence, and cannot be killed".into(),
             Err(error) => error.to_string(),
         };
-        let said = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        let said: Vec<&str> = said.iter().map(String::as_str).collect();
-        if said.is_empty() { how } else { format!("{how}; it said: {}", said.join(" | ")) }
+        self.last_words.behind(&how, "; it said: ", LAST_WORDS_WITHIN)
     }
 }
 
@@ -251,21 +246,6 @@ fn follow(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     };
     thread::spawn(read);
     receiver
-}
-
-fn remember(stream: Option<impl Read + Send + 'static>) -> Arc<Mutex<VecDeque<String>>> {
-    let kept = Arc::<Mutex<VecDeque<String>>>::default();
-    let (ours, lines) = (Arc::clone(&kept), follow(stream));
-    thread::spawn(move || {
-        for line in lines {
-            let mut kept = ours.lock().unwrap_or_else(PoisonError::into_inner);
-            if kept.len() >= LAST_WORDS {
-                kept.pop_front();
-            }
-            kept.push_back(line);
-        }
-    });
-    kept
 }
 
 #[cfg(test)]
