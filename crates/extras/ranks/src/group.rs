@@ -108,12 +108,13 @@ impl<'m> Group<'m> {
     }
 
     /// Whoever is not there is to be named first, and nobody who only waits for it. Rank 0 asks all in order, so that it knows;
-    /// who waits for rank 0 waits longer, and longest who waits for another one: that one may live, and wait itself.
+    /// who waits for rank 0 waits longer, and longer still who waits for another one, the longer the more of them stand on
+    /// the way from rank 0: that one may live, and wait itself.
     fn limit(&self, other: usize) -> Duration {
         let turns = match other {
             _ if self.is_first() => 2,
             0 => 3,
-            _ => 4,
+            _ => 3 + self.mpi.rank().count_ones(),
         };
         self.patience + self.answer * turns
     }
@@ -294,27 +295,33 @@ mod tests {
         assert!(given.iter().all(|(_, _, most)| *most == 4));
     }
 
-    /// Ranks 3, 5 and 7 hear by way of rank 1, which never comes.
+    /// Ranks 3, 5 and 7 hear by way of rank 1, which never comes: whether rank 0 asks them next, or is busy.
     #[test]
     fn of_a_rank_that_hands_nothing_on_the_first_word_is_its_own_name() {
-        let (given, _) = all(8, |mpi| {
-            let answer = Duration::from_millis(100);
-            let group = Group { answer, ..Group::new(&mpi, Duration::ZERO) };
-            let heard = || {
-                group.share(group.is_first().then(|| b"words".to_vec()))?;
-                group.gather(Vec::new(), &mut |_, _| Ok(()))
-            };
-            (mpi.rank() != 1).then(|| match heard() {
-                Err(RanksError::Missing { who, what, limit_s }) => (limit_s, who, what),
-                other => panic!("{other:?} without rank 1"),
-            })
-        });
-        let limits_s = given.iter().flatten().map(|(limit_s, ..)| *limit_s);
-        let first_s = limits_s.fold(f64::MAX, f64::min);
-        let first = given.iter().flatten().filter(|(limit_s, ..)| *limit_s == first_s);
-        assert_eq!(first.map(|(_, who, _)| who).collect::<Vec<_>>(), ["rank 1"], "{given:?}");
-        let (_, who, what) = given[7].as_ref().unwrap();
-        assert!(who == "rank 3" && what.contains("may wait for another one"), "{given:?}");
+        for (asks, named) in [(true, 1), (false, 2)] {
+            let (given, _) = all(8, |mpi| {
+                let answer = Duration::from_millis(100);
+                let group = Group { answer, ..Group::new(&mpi, Duration::ZERO) };
+                let heard = || {
+                    group.share(group.is_first().then(|| b"words".to_vec()))?;
+                    if asks { group.gather(Vec::new(), &mut |_, _| Ok(())) } else { Ok(()) }
+                };
+                match (mpi.rank() != 1).then(heard) {
+                    Some(Err(RanksError::Missing { who, what, limit_s })) => {
+                        Some((limit_s, who, what))
+                    }
+                    Some(Err(other)) => panic!("{other} without rank 1"),
+                    _ => None,
+                }
+            });
+            let limits_s = given.iter().flatten().map(|(limit_s, ..)| *limit_s);
+            let first_s = limits_s.fold(f64::MAX, f64::min);
+            let first = given.iter().flatten().filter(|(limit_s, ..)| *limit_s == first_s);
+            let first: Vec<_> = first.map(|(_, who, _)| who).collect();
+            assert_eq!(first, vec!["rank 1"; named], "{given:?}");
+            let (_, who, what) = given[7].as_ref().unwrap();
+            assert!(who == "rank 3" && what.contains("may wait for another one"), "{given:?}");
+        }
     }
 
     /// At the first rank, which is what a thousand ranks must not fill.

@@ -35,9 +35,9 @@ impl Rank<'_> {
             let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
             settle(&quiet, settles)
         });
-        // Nobody prepares, and nobody is missed, while a host settles.
+        // Nobody prepares, and nobody is missed, while a host settles. Rank 0 misses others when it has settled itself.
         let patience = self.group.patience;
-        self.group.patience = patience + settles;
+        self.group.patience = patience + if self.group.is_first() { settles } else { 2 * settles };
         self.together()?;
         self.group.patience = patience;
         let mut lane = Lane::start(&spec, &host)?;
