@@ -3,7 +3,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::Sender,
@@ -12,13 +12,13 @@ use std::{
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{
-    last_words::LastWords, live_page::LivePage, slow_operations::SlowOperations,
+    ended::{ended_within, how},
+    last_words::LastWords,
+    live_page::LivePage,
+    slow_operations::SlowOperations,
     starting_gate::StartingGate,
 };
-use rustix::{
-    io::retry_on_intr,
-    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid},
-};
+use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
 
 use crate::interrupt::INTERRUPTED;
@@ -186,20 +186,10 @@ impl Hands for ProcessHands {
     }
 
     fn how_it_ended(&mut self) -> String {
-        // What it started, as a line to another host, may hold its last words open. Its number is its own until it is
-        // waited for.
-        let group = Pid::from_child(&self.child);
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let _ = retry_on_intr(|| waitid(WaitId::Pid(group), options));
-        let _ = kill_process_group(group, Signal::KILL);
-        let how = match self.child.wait() {
-            Ok(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => format!("signal {signal}"),
-                (None, Some(code)) => format!("exit code {code}"),
-                _ => "an unknown cause".into(),
-            },
-            Err(error) => error.to_string(),
-        };
+        let ended = ended_within(&self.child, GRACE);
+        // What it started, as a line to another host, may hold its last words open.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let how = ended.map_or_else(|| "closing its output; it was killed".into(), how);
         self.last_words.behind(&how, "; it said: ", GRACE)
     }
 }
@@ -222,15 +212,14 @@ impl Drop for ProcessHands {
     /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
     /// take away, and made to when it does not.
     fn drop(&mut self) {
-        let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
-        if !has_ended(&mut self.child) {
+        if ended_within(&self.child, Duration::ZERO).is_none() {
             self.ask_to_end();
-            let asked = self.asked.unwrap_or_else(Instant::now);
-            while !has_ended(&mut self.child) && asked.elapsed() < GRACE {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let asked = self.asked.map_or(Duration::ZERO, |asked| asked.elapsed());
+            ended_within(&self.child, GRACE.saturating_sub(asked));
         }
-        let _ = self.child.wait();
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        // One that waits for a dead server cannot be killed, and is left.
+        ended_within(&self.child, GRACE);
+        let _ = self.child.try_wait();
     }
 }

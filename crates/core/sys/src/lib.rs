@@ -15,6 +15,7 @@ pub mod cpu;
 pub mod cpu_time;
 pub mod device_users;
 pub mod elements;
+pub mod ended;
 pub mod errno_name;
 mod exec_image;
 mod extent_repair;

@@ -3,15 +3,15 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read, Write},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use pickfs_sys::last_words::LastWords;
+use pickfs_sys::{ended::ended_within, last_words::LastWords};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::spoken::{GREETING_BYTES_MAX, LINE_BYTES_MAX, Said};
@@ -21,7 +21,6 @@ const LINES_WAITING: usize = 4;
 const CHUNK_BYTES: u64 = 256 << 10;
 /// For a program that closed its line, to end, and for its last words to be read.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
-const LOOK_EACH: Duration = Duration::from_millis(10);
 
 pub(crate) enum Part {
     Said(Said),
@@ -36,7 +35,6 @@ pub(crate) enum Part {
 pub(crate) struct Line {
     program: String,
     child: Child,
-    status: Option<ExitStatus>,
     to: Option<Sender<Vec<u8>>>,
     from: Receiver<Part>,
     last_words: LastWords,
@@ -65,7 +63,7 @@ impl Line {
                 drop(parts.send(end));
             });
         }
-        Ok(Line { program, child, status: None, to: Some(to), from, last_words })
+        Ok(Line { program, child, to: Some(to), from, last_words })
     }
 
     pub(crate) fn say(&self, line: Vec<u8>) {
@@ -86,23 +84,14 @@ impl Line {
         }
     }
 
-    pub(crate) fn is_over_within(&mut self, time: Duration) -> bool {
-        let began = Instant::now();
-        loop {
-            if self.status.is_none() {
-                self.status = self.child.try_wait().unwrap_or_default();
-            }
-            if self.status.is_some() || began.elapsed() >= time {
-                return self.status.is_some();
-            }
-            thread::sleep(LOOK_EACH);
-        }
+    pub(crate) fn is_over_within(&self, time: Duration) -> bool {
+        ended_within(&self.child, time).is_some()
     }
 
     /// How the program ended that closed its line, with what it said last.
-    pub(crate) fn ending(&mut self) -> String {
-        self.is_over_within(ENDS_WITHIN);
-        let how = match self.status.map(|status| (status.code(), status.signal())) {
+    pub(crate) fn ending(&self) -> String {
+        let ended = ended_within(&self.child, ENDS_WITHIN);
+        let how = match ended.map(|ended| (ended.exit_status(), ended.terminating_signal())) {
             Some((Some(code), _)) => format!("{} ended with code {code}", self.program),
             Some((_, Some(signal))) => format!("{} was ended by signal {signal}", self.program),
             _ => format!("{} closed the line", self.program),
@@ -115,14 +104,12 @@ impl Line {
     }
 }
 
-/// A program that is still there when nobody wants it goes with all that it started; one that was waited for has no
-/// number any more.
+/// A program that nobody wants goes with all that it started.
 impl Drop for Line {
     fn drop(&mut self) {
-        if !self.is_over_within(Duration::ZERO) {
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-            let _ = self.child.wait();
-        }
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        self.is_over_within(ENDS_WITHIN);
+        let _ = self.child.try_wait();
     }
 }
 

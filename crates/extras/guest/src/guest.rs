@@ -22,7 +22,7 @@ use std::{
 
 use pickfs_lab::worker_process::Heard;
 use pickfs_record::{Environment, trial::WORKER};
-use pickfs_sys::last_words::LastWords;
+use pickfs_sys::{ended::how, last_words::LastWords};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::{
@@ -375,14 +375,8 @@ fn read_messages(
             hear(message.unwrap_or_else(|reason| FromGuest::Failed { reason }), &to, &shared);
         }
         let ended = waitid(WaitId::Pid(engine), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-        let status = ended.ok().flatten();
-        let code = status.as_ref().and_then(|status| status.exit_status());
-        let signal = status.as_ref().and_then(|status| status.terminating_signal());
-        *lock(&shared.end) = Some(match (code, signal) {
-            (Some(code), _) => format!("exit code {code}"),
-            (_, Some(signal)) => format!("signal {signal}"),
-            _ => "an unknown cause".into(),
-        });
+        let how = ended.ok().flatten().map_or_else(|| "an unknown cause".into(), how);
+        *lock(&shared.end) = Some(how);
         end_all_lanes(&shared);
     });
 }

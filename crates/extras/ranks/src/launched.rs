@@ -3,8 +3,8 @@
 
 use std::{
     io::{BufRead, BufReader},
-    os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    os::unix::process::CommandExt,
+    process::{Child, ChildStdin, Command, Stdio},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -15,7 +15,10 @@ use std::{
 
 use pickfs_lab::{interrupt::Interrupt, worker_process::Heard};
 use pickfs_record::{WorkerMessage, trial::WORKER, visible::visible};
-use pickfs_sys::last_words::LastWords;
+use pickfs_sys::{
+    ended::{ended_within, how},
+    last_words::LastWords,
+};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::{
@@ -125,13 +128,8 @@ impl Launched {
 
     /// How it ended, after the end of its standard output; it is not waited for longer than one that is asked to end.
     pub(crate) fn how(&self) -> String {
-        match ended(&mut lock(&self.child)) {
-            Some(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => format!("signal {signal}"),
-                (None, code) => format!("exit code {}", code.unwrap_or(-1)),
-            },
-            None => "it closed its output and went on".into(),
-        }
+        let ended = ended_within(&lock(&self.child), GRACE);
+        ended.map_or_else(|| "it closed its output and went on".into(), how)
     }
 
     pub(crate) fn with_last_words(&self, how: &str) -> String {
@@ -139,39 +137,22 @@ impl Launched {
     }
 
     pub(crate) fn ask_to_end(&self) {
-        let mut child = lock(&self.child);
-        if matches!(child.try_wait(), Ok(None)) {
-            let _ = kill_process_group(Pid::from_child(&child), Signal::TERM);
-        }
-    }
-
-    /// Asked where it has not ended by itself, and made to where that does not help.
-    pub(crate) fn end(&self) {
-        let mut child = lock(&self.child);
-        let group = Pid::from_child(&child);
-        if !matches!(child.try_wait(), Ok(Some(_))) {
-            let _ = kill_process_group(group, Signal::TERM);
-            ended(&mut child);
-            let _ = kill_process_group(group, Signal::KILL);
-        }
-        let _ = child.wait();
-    }
-}
-
-fn ended(child: &mut Child) -> Option<ExitStatus> {
-    let began = Instant::now();
-    loop {
-        let status = child.try_wait().ok().flatten();
-        if status.is_some() || began.elapsed() >= GRACE {
-            return status;
-        }
-        thread::sleep(POLL);
+        let _ = kill_process_group(Pid::from_child(&lock(&self.child)), Signal::TERM);
     }
 }
 
 impl Drop for Launched {
+    /// Asked where it has not ended by itself, and made to where that does not help, with all that it started.
     fn drop(&mut self) {
-        self.end();
+        let mut child = lock(&self.child);
+        let group = Pid::from_child(&child);
+        if ended_within(&child, Duration::ZERO).is_none() {
+            let _ = kill_process_group(group, Signal::TERM);
+            ended_within(&child, GRACE);
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        ended_within(&child, GRACE);
+        let _ = child.try_wait();
     }
 }
 
@@ -247,7 +228,7 @@ mod tests {
         launched.tell(&ToRanks::Go);
         let failed = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
         assert_eq!(failed.unwrap_err().to_string(), "h2 is gone");
-        launched.end();
+        drop(launched);
         let heard: Vec<_> = said.iter().take(5).map(|heard| (heard.lane, heard.line)).collect();
         assert_eq!(heard[0], (1, Some("ready".into())));
         let failed = r#"{"event":"failed","reason":"h2 is gone"}"#.to_owned();
@@ -271,7 +252,7 @@ mod tests {
         );
         let child = launched.expect(&events, LIMIT, &Interrupt::default(), is_ended);
         let child = child.unwrap_err().to_string();
-        launched.end();
+        drop(launched);
         pickfs_testkit::until("the end of what it started", || {
             let stat = std::fs::read_to_string(format!("/proc/{child}/stat"));
             stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())

@@ -3,7 +3,7 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, Stdio},
     sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel},
     thread,
@@ -11,7 +11,11 @@ use std::{
 };
 
 use pickfs_record::{TrialSpec, WorkerMessage, trial::WORKER};
-use pickfs_sys::{last_words::LastWords, starting_gate::StartingGate};
+use pickfs_sys::{
+    ended::{ended_within, how},
+    last_words::LastWords,
+    starting_gate::StartingGate,
+};
 use pickfs_workload::phase::GATE_BROKEN;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -19,7 +23,6 @@ use crate::error::RanksError;
 
 /// How long a worker may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
-const NAP: Duration = Duration::from_millis(5);
 /// For the last words of one that has ended, to be read.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -174,12 +177,10 @@ impl Lane {
     pub(super) fn give_up(&mut self) {
         self.gate.break_open();
         self.input = None;
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let process = Pid::from_child(&self.child);
-            // One that is stopped hears it only when it goes on.
-            let _ = kill_process(process, Signal::TERM)
-                .and_then(|()| kill_process(process, Signal::CONT));
-        }
+        let process = Pid::from_child(&self.child);
+        // One that is stopped hears it only when it goes on.
+        let _ =
+            kill_process(process, Signal::TERM).and_then(|()| kill_process(process, Signal::CONT));
         if !self.has_said_all {
             self.fail(GATE_BROKEN.into());
         }
@@ -192,12 +193,9 @@ impl Lane {
     /// It has said its last word, or is not to say another one. One that waits for a dead server cannot be killed, and is left.
     pub(super) fn end(&mut self) {
         self.input = None;
-        let began = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && began.elapsed() < 2 * GRACE {
-            if began.elapsed() > GRACE {
-                let _ = self.child.kill();
-            }
-            thread::sleep(NAP);
+        if ended_within(&self.child, GRACE).is_none() {
+            let _ = self.child.kill();
+            ended_within(&self.child, GRACE);
         }
     }
 
@@ -215,14 +213,8 @@ impl Lane {
 
     fn how_it_ended(&mut self) -> String {
         self.end();
-        let how = match self.child.try_wait() {
-            Ok(Some(status)) => match (status.signal(), status.code()) {
-                (Some(signal), _) => format!("signal {signal}"),
-                (None, code) => format!("exit code {}", code.unwrap_or(-1)),
-            },
-            Ok(None) => "its silence, and cannot be killed".into(),
-            Err(error) => error.to_string(),
-        };
+        let ended = ended_within(&self.child, Duration::ZERO);
+        let how = ended.map_or_else(|| "its silence, and cannot be killed".into(), how);
         self.last_words.behind(&how, "; it said: ", LAST_WORDS_WITHIN)
     }
 }
@@ -231,6 +223,7 @@ impl Drop for Lane {
     fn drop(&mut self) {
         let _ = self.child.kill();
         self.end();
+        let _ = self.child.try_wait();
     }
 }
 
