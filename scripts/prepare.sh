@@ -135,9 +135,9 @@ may() {
 # Installs packages in one call; where that fails one by one, so that one that cannot be had does not stop the
 # others. Why it cannot be had is for the package manager to say.
 install_packages() {
-    local package log wanted=() had_sshd=no
+    local package server log wanted=() absent=()
     log=$(mktemp)
-    if has sshd || [ -e /usr/sbin/sshd ]; then had_sshd=yes; fi
+    for server in sshd ceph-mon mfsmaster mfschunkserver; do has "$server" || absent+=("$server"); done
     if [ "$family" = debian ]; then
         say "apt-get update"
         apt-get update -q </dev/null >"$log" 2>&1 || say "apt-get update failed: $(tail -n 3 "$log")"
@@ -158,15 +158,22 @@ install_packages() {
     fi
     rm -f "$log"
     hash -r
-    [ "$had_sshd" = yes ] || silence_sshd
+    silence "${absent[@]}"
 }
 
-# Tests start an sshd themselves, in namespaces. One that came for them listens nowhere else, now and after a boot.
-silence_sshd() {
-    local unit
-    has systemctl && [ -e /usr/sbin/sshd ] || return 0
-    for unit in ssh.socket ssh.service sshd.service; do
-        systemctl disable --now "$unit" >/dev/null 2>&1 || true
+# Tests start these servers themselves, in namespaces. One that came for them runs nowhere else, now and after a boot.
+silence() {
+    local server unit units
+    has systemctl || return 0
+    for server in "$@"; do
+        has "$server" || continue
+        case $server in
+            sshd) units='ssh.socket ssh.service sshd.service' ;;
+            ceph-mon) units='ceph.target ceph-crash.service' ;;
+            mfsmaster) units=moosefs-master.service ;;
+            mfschunkserver) units=moosefs-chunkserver.service ;;
+        esac
+        for unit in $units; do systemctl disable --now "$unit" >/dev/null 2>&1 || true; done
     done
 }
 

@@ -3,78 +3,36 @@
 #![allow(clippy::unwrap_used)]
 
 mod lab_session;
+mod network;
 mod pickfs;
 mod slow_disk;
 
 use std::{
     fs,
     os::unix::process::CommandExt,
-    path::PathBuf,
     process::{Child, Command, Stdio},
 };
 
 use lab_session::{as_if_alone, kill, may_run};
-use pickfs::{PICKFS, folder, only_run, reason, record};
+use network::{Network, has_hosts, name_space};
+use pickfs::{folder, only_run, reason, record};
 use pickfs_analysis::{
     compare::{Named, compare},
     findings,
 };
 use pickfs_record::{Cell, RunRecord, TrialRecord};
 use pickfs_store::RunFile;
-use pickfs_testkit::{install, only_if, skipped, until, with_default_signals};
+use pickfs_testkit::{install, only_if, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process};
 use slow_disk::SlowDisk;
-
-/// A network with a switch; each host, named by its address, behind a cable to it. Nothing of it has a name outside, and
-/// all of it ends with its first process.
-const NETWORK: &str = r#"set -e
-cd "$1"; shift
-[ ! -e planted.sh ] || sh planted.sh here
-ip link set lo up
-ip link add switch type bridge
-ip address add 10.99.0.100/24 dev switch
-ip link set switch up
-for host in "$@"; do
-  unshare --net --uts --mount --pid --fork --kill-child --mount-proc sh "$PWD/host.sh" "$host" "$PWD" &
-  pid=$!
-  until [ "$(readlink /proc/$pid/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.02; done
-  ip link add "to-$host" type veth peer name cable netns $pid
-  ip link set "to-$host" master switch up
-done
-touch cabled
-wait
-"#;
-
-const HOST: &str = r#"set -e
-hostname "$1"
-until ip link show cable >/dev/null 2>&1; do sleep 0.02; done
-ip link set lo up
-ip address add "$1/24" dev cable
-ip link set cable up
-mkdir -p "$2/$1"
-mount --bind "$2/$1" /root
-mount -t tmpfs tmpfs /run
-mkdir -p /run/sshd
-[ ! -e "$2/planted.sh" ] || sh "$2/planted.sh" "$1"
-if [ "$1" = 10.99.0.4 ]; then mount --bind "$2/other-build" "$2/bin/pickfs"; fi
-touch "$2/$1/up"
-exec "$(PATH="$PATH:/usr/sbin" command -v sshd)" -D -e -f /dev/null -h "$2/host-key" -o PidFile=none -o UsePAM=no \
-  -o AuthorizedKeysFile="$2/key.pub" -o StrictModes=no -o PermitRootLogin=yes -o UseDNS=no \
-  -o SetEnv=PICKFS_STATE_DIR=/root/state 2>>"$2/$1/sshd.log"
-"#;
 
 /// The build that it says is another one.
 const OTHER_BUILD: &str = r#"#!/bin/sh
 "$0.own" "$@" | sed -u 's/"hello".*"build":"[^"]*/&.other/'
 "#;
 
-/// No host of these is known to ssh, and nothing of who runs the test is used.
-const SSH: &str = r#"#!/bin/sh
-exec /usr/bin/ssh -F none -i "${0%/bin/ssh}/key" -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-  -o IdentityAgent=none -o LogLevel=ERROR "$@"
-"#;
-
-const H: [&str; 4] = ["10.99.0.1", "10.99.0.2", "10.99.0.3", "10.99.0.4"];
+/// The last one has another build.
+const H: [&str; 4] = ["h1", "h2", "h3", "h4"];
 const PLAN: &str =
     "run quick --fs ext4 --fs ext4:noatime --ram --size 64MiB --warmup 50ms --raw-probe 50ms
     --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
@@ -83,76 +41,19 @@ const PAIR: &str =
     "run pair --fs ext4 --fs tmpfs --ram --size 128MiB --blocks 1 --warmup 50ms --raw-probe 50ms
     --set hosts=second --set rate=200/s --set waiting=block --set wait=sleep --set file_size=1MiB";
 
-struct Network {
-    first: Child,
-    _kept: tempfile::TempDir,
-    folder: PathBuf,
+fn fleet(hosts: &[&str]) -> Network {
+    let (kept, folder) = folder();
+    install(&folder.join("other-build"), OTHER_BUILD.as_bytes());
+    let planted = "[ $1 != h4 ] || mount --bind other-build bin/pickfs";
+    Network::within((kept, folder), hosts, planted)
 }
 
 impl Network {
-    fn with(hosts: &[&str]) -> Network {
-        Network::within(folder(), hosts)
-    }
-
-    fn within((kept, folder): (tempfile::TempDir, PathBuf), hosts: &[&str]) -> Network {
-        fs::create_dir(folder.join("bin")).unwrap();
-        let scripts = [
-            ("network.sh", NETWORK),
-            ("host.sh", HOST),
-            ("other-build", OTHER_BUILD),
-            ("bin/ssh", SSH),
-        ];
-        for (name, content) in scripts {
-            install(&folder.join(name), content.as_bytes());
-        }
-        fs::copy(PICKFS, folder.join("bin/pickfs")).unwrap();
-        fs::hard_link(folder.join("bin/pickfs"), folder.join("bin/pickfs.own")).unwrap();
-        for key in ["key", "host-key"] {
-            let mut made = Command::new("ssh-keygen");
-            made.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key));
-            assert!(made.status().unwrap().success());
-        }
-        let mut first = Command::new("unshare");
-        first.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash"]);
-        first.arg(folder.join("network.sh")).arg(&folder).args(hosts);
-        let first = first.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        let network = Network { first, _kept: kept, folder };
-        until("cables and hosts", || {
-            let is_up = |host: &&str| network.folder.join(host).join("up").exists();
-            (network.folder.join("cabled").exists() && hosts.iter().all(is_up)).then_some(())
-        });
-        network
-    }
-
-    /// Processes of which the words hold our folder and are as wanted.
-    fn processes(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<i32> {
-        let place = self.folder.to_str().unwrap();
-        let all = fs::read_dir("/proc").unwrap().flatten();
-        let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let is_ours = |number: &i32| {
-            let said = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-            let said = String::from_utf8_lossy(&said).replace('\0', " ");
-            said.contains(place) && is_wanted(&said)
-        };
-        numbers.filter(is_ours).collect()
-    }
-
-    fn process(&self, begin: &str, words: &str) -> i32 {
-        let is_it = |said: &str| said.starts_with(begin) && said.contains(words);
-        until(words, || self.processes(is_it).first().copied())
-    }
-
-    /// The host's own first process, from outside.
-    fn host(&self, host: &str) -> i32 {
-        self.process("unshare ", &format!("/host.sh {host} "))
-    }
-
     /// Programs of ours that run on a host.
     fn runs_on(&self, host: &str) -> usize {
-        let name = |process: i32| fs::read_link(format!("/proc/{process}/ns/uts")).ok();
-        let (own, program) = (name(self.host(host)), self.folder.join("bin/pickfs"));
+        let (own, program) = (name_space(self.host(host)), self.folder.join("bin/pickfs"));
         let ours = self.processes(|said| said.starts_with(program.to_str().unwrap()));
-        ours.into_iter().filter(|process| name(*process) == own).count()
+        ours.into_iter().filter(|process| name_space(*process) == own).count()
     }
 
     fn start(&self, hosts: &[&str], measure: &str) -> Child {
@@ -162,7 +63,7 @@ impl Network {
     /// A plan on these hosts, started where the switch is.
     fn start_with(&self, hosts: &[&str], words: &str) -> Child {
         fs::write(self.folder.join("hosts"), hosts.join("\n")).unwrap();
-        let mut command = self.inside(words);
+        let mut command = self.program(words);
         command
             .arg("--hosts-program")
             .arg(self.folder.join("bin/pickfs"))
@@ -172,14 +73,10 @@ impl Network {
     }
 
     /// The program where the switch is.
-    fn inside(&self, words: &str) -> Command {
-        let inside = self.process("bash ", "/network.sh");
-        let mut command = Command::new("nsenter");
-        command.args(["--net", "--mount", "--pid", "-t", &inside.to_string()]);
-        command.arg(self.folder.join("bin/pickfs.own")).args(words.split_whitespace());
-        command.arg("--out").arg(self.folder.join("out"));
-        let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!("{}/bin:{path}", self.folder.display()));
+    fn program(&self, words: &str) -> Command {
+        let program = self.folder.join("bin/pickfs.own");
+        let mut command = self.inside(&[program.to_str().unwrap()]);
+        command.args(words.split_whitespace()).arg("--out").arg(self.folder.join("out"));
         let said = |name: &str| fs::File::create(self.folder.join(name)).unwrap();
         command.stdin(Stdio::null()).stdout(said("stdout")).stderr(said("stderr")).process_group(0);
         with_default_signals(&mut command);
@@ -188,7 +85,7 @@ impl Network {
 
     /// The same with a second host, to which `ssh` leads.
     fn start_beside(&self, host: &str, more: &str) -> Child {
-        let mut command = self.inside(&format!("{PAIR} {more}"));
+        let mut command = self.program(&format!("{PAIR} {more}"));
         let program = self.folder.join("bin/pickfs");
         let ssh = "ssh -T -o BatchMode=yes -o ConnectTimeout=10";
         command.env("PICKFS_SECOND_HOST", format!("{ssh} {host} {}", program.display()));
@@ -220,24 +117,15 @@ impl Network {
     }
 }
 
-impl Drop for Network {
-    fn drop(&mut self) {
-        let _ = self.first.kill();
-        let _ = self.first.wait();
-    }
-}
-
 fn may_run_here() -> bool {
-    let words = ["--net", "ip", "link", "add", "switch", "type", "bridge"];
-    let has_bridges = || Command::new("unshare").args(words).status().is_ok_and(|s| s.success());
-    may_run(&["ip", "sshd", "ssh", "nsenter"]) && (has_bridges() || skipped("no network bridges"))
+    has_hosts(&["/dev/loop-control"])
 }
 
 /// One that dies as a machine does, one without a route, one of another build: the others' runs come, and are judged.
 #[test]
 fn hosts_that_die_or_cannot_be_reached_or_are_of_another_build_are_lost_and_no_other() {
     only_if!(may_run_here());
-    let network = Network::with(&H);
+    let network = fleet(&H);
     let [h1, h2, h3, h4] = H;
     let mut run = network.start(&[h1, h2, h3, h4, "10.99.0.9"], "2s");
     network.wait_for(&format!("{h3}  block 1  "));
@@ -260,7 +148,7 @@ fn hosts_that_die_or_cannot_be_reached_or_are_of_another_build_are_lost_and_no_o
 fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     only_if!(may_run_here());
     let hosts @ [h1, h2, h3] = [H[0], H[1], H[2]];
-    let network = Network::with(&hosts);
+    let network = fleet(&hosts);
     let mut run = network.start(&hosts, "60s");
     hosts.iter().for_each(|host| network.wait_for(&format!("{host}  block 1  ")));
     kill(network.process("/usr/bin/ssh ", &format!(" -- {h2} ")));
@@ -331,12 +219,11 @@ fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
     let [quick, slow] = attached.each_ref().map(|disk| disk.path());
     let [h1, h2, h3] = [H[0], H[1], H[2]];
     let planted = format!(
-        "set -e\ncase $1 in\nhere) mount {quick} {one}; mount {slow} {two} ;;\n\
+        "set -e\ncase $1 in\nlab) mount {quick} {one}; mount {slow} {two} ;;\n\
          {h3}) mount {slow} {one}; mount {quick} {two} ;;\nesac\n"
     );
-    fs::write(place.join("planted.sh"), planted).unwrap();
     [&one, &two].iter().for_each(|folder| fs::create_dir(folder).unwrap());
-    let network = Network::within((kept, place), &[h1, h2, h3]);
+    let network = Network::within((kept, place), &[h1, h2, h3], &planted);
     let plan = network.folder.join("planted.toml");
     fs::write(&plan, PLANTED).unwrap();
     let words = format!("run {} --yes --dir {one} --dir {two}", plan.display());
@@ -370,7 +257,7 @@ fn made_on(network: &Network, host: &str) -> Vec<String> {
 #[test]
 fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
     only_if!(may_run_here());
-    let network = Network::with(&H[..1]);
+    let network = fleet(&H[..1]);
     let mut run = network.start_beside(H[0], "--measure 300ms");
     until("the end of the run", || run.try_wait().unwrap());
     let said = network.said("stdout") + &network.said("stderr");
@@ -402,7 +289,7 @@ fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
 #[test]
 fn a_second_host_of_another_build_is_refused() {
     only_if!(may_run_here());
-    let network = Network::with(&H[3..]);
+    let network = fleet(&H[3..]);
     let mut run = network.start_beside(H[3], "--set medium=pair");
     until("the end of the run", || run.try_wait().unwrap());
     let run = record(&only_run(&network.folder.join("out")));
@@ -417,7 +304,7 @@ fn a_second_host_of_another_build_is_refused() {
 #[test]
 fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
     only_if!(may_run_here());
-    let network = Network::with(&H[..1]);
+    let network = fleet(&H[..1]);
     let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
     until("messages there", || {
         let store = network.folder.join(H[0]).join(made_on(&network, H[0]).pop()?);
@@ -426,9 +313,8 @@ fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
         let holds_many = |file: Vec<u8>| file.iter().filter(|byte| **byte != 0).count() > 20_000;
         files.any(holds_many).then_some(())
     });
-    let mut down = Command::new("nsenter");
-    down.args(["--net", "-t", &network.process("bash ", "/network.sh").to_string()]);
-    assert!(down.args(["ip", "link", "set", "switch", "down"]).status().unwrap().success());
+    let down = network.on("lab", "ip link set switch down");
+    assert_eq!(down.code, Some(0), "{down:?}");
     until("the end of the run", || run.try_wait().unwrap());
     let run = record(&only_run(&network.folder.join("out")));
     let [parted, begun] = [0, 1].map(|at| reason(&run.trials[at]));
@@ -440,7 +326,7 @@ fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
 #[test]
 fn a_pair_whose_line_is_cut_fails_its_trial_and_leaves_nothing_on_the_second_host() {
     only_if!(may_run_here());
-    let network = Network::with(&H[..1]);
+    let network = fleet(&H[..1]);
     let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
     let follows = || until("a store there", || made_on(&network, H[0]).pop());
     let first = follows();

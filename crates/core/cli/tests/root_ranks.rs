@@ -3,121 +3,43 @@
 #![cfg(feature = "ranks")]
 #![allow(clippy::unwrap_used)]
 
-#[path = "pickfs/mod.rs"]
+mod lab_session;
+mod network;
 mod pickfs;
 
-use std::{collections::BTreeMap, process::Command};
+use std::process::Command;
 
-use pickfs::{PICKFS, Said, reason, record};
-use pickfs_record::{Outcome, RunRecord, TrialRecord};
-use pickfs_testkit::{Program, may_run, only_if, until};
+use network::{
+    Network, has_hosts,
+    ranks::{OPEN_MPI, SHARED},
+};
+use pickfs::{Said, reason};
+use pickfs_record::Outcome;
+use pickfs_testkit::{Program, may_run, only_if};
+use rustix::process::Signal;
 
-const OPEN_MPI: &str = "mpirun.openmpi --host h1:1,h2:1,h3:1 --mca btl_tcp_if_include 10.213.99.0/24 \
-                        --mca oob_tcp_if_include 10.213.99.0/24";
 const MPICH: &str = "mpiexec.mpich -hosts h1:1,h2:1,h3:1";
 const PLAN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/short.toml");
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/program.toml");
 
-const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/shared.toml");
-
-fn has_hosts() -> bool {
-    may_run(&["ip", "unshare", "nsenter", "sshd", "ssh", "mpirun.openmpi", "mpiexec.mpich"])
+fn may_run_here() -> bool {
+    has_hosts(&["mpirun.openmpi", "mpiexec.mpich"])
 }
 
-struct Bed {
-    holder: Program,
-    out: tempfile::TempDir,
+fn three() -> Network {
+    Network::of_ranks(&["h1", "h2", "h3"], "")
 }
 
-impl Bed {
-    fn new() -> Bed {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/hosts.sh");
-        let mut unshare = Command::new("unshare");
-        unshare.args(["--mount", "--propagation", "private", "--net", "--uts", "--pid", "--fork"]);
-        unshare.args(["--kill-child", "--mount-proc", "bash", script]);
-        let holder = Program::start(&mut unshare);
-        holder.until("ready");
-        Bed { holder, out: tempfile::tempdir().unwrap() }
-    }
-
-    /// A command where the lab is.
-    fn command(&self, words: &[&str]) -> Command {
-        let id = self.holder.child.id();
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--target={id}")).args(["--mount", "--net", "--uts"]);
-        command.arg(format!("--pid=/proc/{id}/ns/pid_for_children"));
-        command.arg("--").args(words);
-        command.envs([
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("PRTE_ALLOW_RUN_AS_ROOT", "1"),
-            ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("OMPI_MCA_plm_rsh_agent", "/run/bed/rsh"),
-            ("PRTE_MCA_plm_ssh_agent", "/run/bed/rsh"),
-            ("OMPI_MCA_orte_tmpdir_base", "/run/bed/tmp"),
-            ("HYDRA_LAUNCHER_EXEC", "/run/bed/rsh"),
-        ]);
-        command
-    }
-
-    fn pickfs(&self, words: &[&str]) -> Command {
-        self.command(&[&[PICKFS], words].concat())
-    }
-
-    fn run(&self, launcher: &str, name: &str, more: &str) -> Command {
-        self.run_in("/run/bed/one", PLAN, launcher, name, more)
-    }
-
-    fn run_in(&self, dir: &str, plan: &str, launcher: &str, name: &str, more: &str) -> Command {
-        let out = self.out.path().join(name);
-        let more = more.split_whitespace();
-        let more = more.chain(["--out", out.to_str().unwrap(), "--ranks", launcher]);
-        let plan = ["run", plan, "--yes", "--json", "--dir", dir];
-        self.pickfs(&[&plan[..], &more.collect::<Vec<_>>()].concat())
-    }
-
-    /// Trials of the plan of shared files, by what they ask.
-    fn asked(&self, name: &str) -> BTreeMap<String, TrialRecord> {
-        let run = self.kept(name);
-        let ask = |trial: &TrialRecord| {
-            let cell = run.cells.iter().find(|cell| cell.id == trial.cell).unwrap();
-            cell.workload.params["ask"].as_str().unwrap().to_owned()
-        };
-        run.trials.iter().map(|trial| (ask(trial), trial.clone())).collect()
-    }
-
-    fn kept(&self, name: &str) -> RunRecord {
-        record(&pickfs::only_run(&self.out.path().join(name)))
-    }
-
-    /// By its name and its host, as soon as it is there.
-    fn signal(&self, name: &str, host: &str, signal: &str) {
-        until("the process that gets a signal", || {
-            let output = self.command(&["/run/bed/signal", name, host, signal]).output().unwrap();
-            (!output.stdout.is_empty()).then_some(())
-        });
-    }
-
-    fn wait_until_nothing_runs(&self) {
-        until("the end of all that a run started", || {
-            let left = self.command(&["/run/bed/left"]).output().unwrap();
-            left.stdout.is_empty().then_some(())
-        });
-    }
-
-    fn assert_nothing_runs(&self) {
-        self.wait_until_nothing_runs();
-        let folder = self.command(&["ls", "-A", "/run/bed/one"]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&folder.stdout), "", "nothing of ours stays");
-    }
+fn short(bed: &Network, launcher: &str, name: &str, more: &str) -> Command {
+    bed.run_in("one", PLAN, launcher, name, more)
 }
 
 #[test]
 fn ranks_of_both_mpis_measure_together_and_another_host_finds_every_record() {
-    only_if!(has_hosts());
-    let bed = Bed::new();
+    only_if!(may_run_here());
+    let bed = three();
     for (name, launcher, mpi) in [("a", OPEN_MPI, "Open MPI"), ("b", MPICH, "MPICH")] {
-        let said = Said::from(bed.run(launcher, name, "--blocks 1").output().unwrap());
+        let said = Said::from(short(&bed, launcher, name, "--blocks 1").output().unwrap());
         assert_eq!(said.code, Some(0), "{launcher}: {said:?}");
         let run = bed.kept(name);
         let trial = &run.trials[0];
@@ -145,24 +67,21 @@ fn ranks_of_both_mpis_measure_together_and_another_host_finds_every_record() {
         let appends = trial.op("append").unwrap().service.count;
         assert!((600..=603).contains(&appends), "{appends}");
     }
-    let out = bed.out.path().join("phases");
-    let words = "run files --blocks 1 --raw-probe 50ms --set scale=tiny --set size=0 --set files=200 --set saves=20 --json \
-                 --dir /run/bed/one --ranks-patience 10s --ranks";
-    let words: Vec<&str> = words.split_whitespace().chain([OPEN_MPI, "--out"]).collect();
-    let said =
-        Said::from(bed.pickfs(&[&words[..], &[out.to_str().unwrap()]].concat()).output().unwrap());
+    let more = "--blocks 1 --raw-probe 50ms --set scale=tiny --set size=0 --set files=200 --set saves=20 \
+                --ranks-patience 10s";
+    let said = Said::from(bed.run_in("one", "files", OPEN_MPI, "phases", more).output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
     let run = bed.kept("phases");
     let created = run.trials[0].phase("seq create").unwrap();
     assert_eq!((created.lanes, created.work), (3, 600.0), "{created:?}");
-    bed.assert_nothing_runs();
+    bed.assert_nothing_stays();
 }
 
 #[test]
 fn a_program_runs_on_each_host_and_one_that_is_stopped_ends_the_trial_with_its_name() {
-    only_if!(has_hosts());
-    let bed = Bed::new();
-    let run = &mut bed.run_in("/run/bed/one", PROGRAM, OPEN_MPI, "program", "--blocks 1");
+    only_if!(may_run_here());
+    let bed = three();
+    let run = &mut bed.run_in("one", PROGRAM, OPEN_MPI, "program", "--blocks 1");
     let said = Said::from(run.output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
     let trial = &bed.kept("program").trials[0];
@@ -170,25 +89,26 @@ fn a_program_runs_on_each_host_and_one_that_is_stopped_ends_the_trial_with_its_n
     let folders = &trial.notes;
     assert!(folders.contains(&"figures are means over 3 lanes".into()), "{folders:?}");
     let words = "--blocks 1 --ranks-patience 3s --set command=sleep${IFS}600";
-    let mut run = bed.run_in("/run/bed/one", PROGRAM, OPEN_MPI, "stopped", words);
+    let mut run = bed.run_in("one", PROGRAM, OPEN_MPI, "stopped", words);
     let mut program = Program::start(&mut run);
     program.until("\"phase\":\"command\"");
-    bed.signal("pickfs-worker", "h2", "STOP");
+    bed.signal("pickfs-worker", "h2", Signal::STOP);
     program.end();
     let trial = &bed.kept("stopped").trials[0];
     assert!(reason(trial).contains("h2: the worker is stopped, by a signal"), "{trial:?}");
-    bed.assert_nothing_runs();
+    bed.assert_nothing_stays();
 }
 
 #[test]
 fn the_doctor_says_who_is_there_and_names_a_host_with_another_folder() {
-    only_if!(has_hosts());
-    let bed = Bed::new();
+    only_if!(may_run_here());
+    let bed = three();
     let doctor = |dir: &str| {
-        let words = ["doctor", "--ranks", OPEN_MPI, "--dir", dir, "--ranks-patience", "10s"];
+        let dir = bed.place(dir);
+        let words = ["doctor", "--ranks", OPEN_MPI, "--dir", &*dir, "--ranks-patience", "10s"];
         Said::from(bed.pickfs(&words).output().unwrap())
     };
-    let said = doctor("/run/bed/one");
+    let said = doctor("one");
     assert_eq!(said.code, Some(0), "{said:?}");
     for part in [
         "3 on 3 hosts by mpirun.openmpi (Open MPI",
@@ -198,20 +118,20 @@ fn the_doctor_says_who_is_there_and_names_a_host_with_another_folder() {
     ] {
         assert!(said.out.contains(part), "{part}: {}", said.out);
     }
-    let said = doctor("/run/bed/apart");
+    let said = doctor("apart");
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("h3 is not the folder of the others"), "{said:?}");
-    bed.assert_nothing_runs();
+    bed.assert_nothing_stays();
 }
 
 #[test]
 fn hosts_of_one_folder_see_what_each_does_and_lose_nothing_of_it() {
-    only_if!(has_hosts());
+    only_if!(may_run_here());
     let (page, plan) =
         (include_str!("../../../../docs/ranks.md"), include_str!("rank_hosts/shared.toml"));
     assert!(page.contains(plan), "docs/ranks.md shows another plan");
-    let bed = Bed::new();
-    let mut run = bed.run_in("/run/bed/one", SHARED, OPEN_MPI, "shared", "--ranks-patience 20s");
+    let bed = three();
+    let mut run = bed.run_in("one", SHARED, OPEN_MPI, "shared", "--ranks-patience 20s");
     let said = Said::from(run.output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
     let trials = bed.asked("shared");
@@ -232,28 +152,23 @@ fn hosts_of_one_folder_see_what_each_does_and_lose_nothing_of_it() {
     assert!((100..=102).contains(&appends), "the third host reads: {appends}");
     assert!(trials["answer"].op("round trip").unwrap().service.count > 20);
     let more = "--axis ask=append --set fault=true --allow-fault --ranks-patience 20s";
-    let said = bed.run_in("/run/bed/one", SHARED, OPEN_MPI, "fault", more).output().unwrap();
+    let said = bed.run_in("one", SHARED, OPEN_MPI, "fault", more).output().unwrap();
     let notes = &bed.asked("fault")["append"].notes;
     let is_made = notes.iter().any(|note| note.starts_with("fault: ended by exit code 0"));
     assert!(is_made, "{notes:?} {said:?}");
-    bed.assert_nothing_runs();
+    bed.assert_nothing_stays();
 }
 
 /// sshfs(1) keeps locks and what it knows of a file's length on each mount alone.
 #[test]
 fn a_network_file_system_that_shows_no_growth_and_keeps_no_lock_is_told_so() {
-    only_if!(has_hosts() && may_run(&["sshfs", "/dev/fuse"]));
-    let bed = Bed::new();
-    let mount = "sshfs -F /run/bed/ssh_config h1:/run/bed/one /run/bed/far";
-    for host in ["lab", "h1", "h2"] {
-        let words = ["/run/bed/rsh", host, mount];
-        let words = if host == "lab" { vec!["sh", "-c", mount] } else { words.to_vec() };
-        let said = Said::from(bed.command(&words).output().unwrap());
-        assert_eq!(said.code, Some(0), "{host}: {said:?}");
-    }
+    only_if!(may_run_here() && may_run(&["sshfs", "/dev/fuse"]));
+    let bed = three();
+    let [ssh, one, far] = ["bin/ssh", "one", "far"].map(|name| bed.place(name));
+    bed.mount(&["h1", "h2"], &format!("sshfs -o ssh_command={ssh} h1:{one} {far}"));
     let two = OPEN_MPI.replace(",h3:1", "");
     let more = "--axis ask=tail,lock --ranks-patience 30s";
-    let said = bed.run_in("/run/bed/far", SHARED, &two, "far", more).output().unwrap();
+    let said = bed.run_in("far", SHARED, &two, "far", more).output().unwrap();
     let trials = bed.asked("far");
     let tail = &trials["tail"];
     assert_eq!(tail.outcome, Outcome::Finished, "{tail:?} {said:?}");
@@ -261,19 +176,20 @@ fn a_network_file_system_that_shows_no_growth_and_keeps_no_lock_is_told_so() {
     let why = reason(&trials["lock"]);
     assert!(why.starts_with("records lost: ") && why.contains("increments lost"), "{why}");
     assert!(trials["lock"].flags.iter().any(|flag| flag.kind == "records-lost"));
-    bed.assert_nothing_runs();
+    bed.assert_nothing_stays();
 }
 
 #[test]
 fn a_rank_that_is_killed_or_stopped_fails_its_trial_with_the_name_of_its_host() {
-    only_if!(has_hosts());
-    let bed = Bed::new();
+    only_if!(may_run_here());
+    let bed = three();
     for (name, launcher, victim, signal) in [
-        ("killed", OPEN_MPI, "pickfs-rank", "KILL"),
-        ("worker", OPEN_MPI, "pickfs-worker", "KILL"),
-        ("stopped", MPICH, "pickfs-rank", "STOP"),
+        ("killed", OPEN_MPI, "pickfs-rank", Signal::KILL),
+        ("worker", OPEN_MPI, "pickfs-worker", Signal::KILL),
+        ("stopped", MPICH, "pickfs-rank", Signal::STOP),
     ] {
-        let mut run = bed.run(launcher, name, "--blocks 2 --measure 3s --ranks-patience 8s");
+        let more = "--blocks 2 --measure 3s --ranks-patience 8s";
+        let mut run = short(&bed, launcher, name, more);
         let mut program = Program::start(&mut run);
         program.until("\"phase\":\"measure\"");
         bed.signal(victim, "h2", signal);
@@ -283,18 +199,18 @@ fn a_rank_that_is_killed_or_stopped_fails_its_trial_with_the_name_of_its_host() 
         assert!(reason(outcome).contains("h2"), "{name}: {outcome:?}");
         let other = &run.trials[1];
         assert_eq!(other.outcome, Outcome::Finished, "{name}: the run goes on: {other:?}");
-        bed.assert_nothing_runs();
+        bed.assert_nothing_stays();
     }
 }
 
 #[test]
 fn a_launcher_or_a_lab_that_is_killed_leaves_no_rank() {
-    only_if!(has_hosts());
-    let bed = Bed::new();
+    only_if!(may_run_here());
+    let bed = three();
     for (name, victim) in [("launcher", "mpirun.openmpi"), ("lab", "pickfs")] {
-        let mut program = Program::start(&mut bed.run(OPEN_MPI, name, "--blocks 1"));
+        let mut program = Program::start(&mut short(&bed, OPEN_MPI, name, "--blocks 1"));
         program.until("\"phase\":\"measure\"");
-        bed.signal(victim, "lab", "KILL");
+        bed.signal(victim, "lab", Signal::KILL);
         program.end();
         bed.wait_until_nothing_runs();
     }

@@ -85,6 +85,9 @@ fn ci_and_root_without_a_terminal_install_without_asking() {
     let machine = Machine::new().apt().without("cc");
     test(&machine, &["--ring", "unit"], false);
     assert!(machine.apt_log().contains("build-essential"), "{}", machine.apt_log());
+    assert!(!machine.apt_log().contains(" ceph-mon "), "{}", machine.apt_log());
+    test(&machine, &["--ring", "heavy"], false);
+    assert!(machine.apt_log().contains(" ceph-mon "), "{}", machine.apt_log());
     let machine = Machine::new().apt().without("cc");
     test(&machine, &["--ring", "unit", "--no-install"], true);
     assert_eq!(machine.apt_log(), "");
