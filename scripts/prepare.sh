@@ -135,9 +135,9 @@ may() {
 # Installs packages in one call; where that fails one by one, so that one that cannot be had does not stop the
 # others. Why it cannot be had is for the package manager to say.
 install_packages() {
-    local package server log wanted=() absent=()
+    local package unit log wanted=() absent=()
     log=$(mktemp)
-    for server in sshd ceph-mon mfsmaster mfschunkserver; do has "$server" || absent+=("$server"); done
+    for unit in "${served[@]}"; do has_unit "$unit" || absent+=("$unit"); done
     if [ "$family" = debian ]; then
         say "apt-get update"
         apt-get update -q </dev/null >"$log" 2>&1 || say "apt-get update failed: $(tail -n 3 "$log")"
@@ -161,19 +161,16 @@ install_packages() {
     silence "${absent[@]}"
 }
 
-# Tests start these servers themselves, in namespaces. One that came for them runs nowhere else, now and after a boot.
+# Servers that tests start themselves, in namespaces. One that came for them runs nowhere else, now and after a boot; one
+# that was here before is somebody's, by whatever it came, and stays as it is.
+served=(ssh.socket ssh.service sshd.service ceph.target ceph-crash.service moosefs-master.service moosefs-chunkserver.service)
+
+has_unit() { case $(systemctl is-enabled "$1" 2>/dev/null) in '' | not-found) return 1 ;; esac }
+
 silence() {
-    local server unit units
-    has systemctl || return 0
-    for server in "$@"; do
-        has "$server" || continue
-        case $server in
-            sshd) units='ssh.socket ssh.service sshd.service' ;;
-            ceph-mon) units='ceph.target ceph-crash.service' ;;
-            mfsmaster) units=moosefs-master.service ;;
-            mfschunkserver) units=moosefs-chunkserver.service ;;
-        esac
-        for unit in $units; do systemctl disable --now "$unit" >/dev/null 2>&1 || true; done
+    local unit
+    for unit in "$@"; do
+        if has_unit "$unit"; then systemctl disable --now "$unit" >/dev/null 2>&1 || true; fi
     done
 }
 

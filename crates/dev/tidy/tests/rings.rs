@@ -92,3 +92,19 @@ fn ci_and_root_without_a_terminal_install_without_asking() {
     test(&machine, &["--ring", "unit", "--no-install"], true);
     assert_eq!(machine.apt_log(), "");
 }
+
+#[test]
+fn a_server_that_comes_for_tests_is_disabled_and_one_that_was_here_is_left() {
+    let machine = Machine::new().apt().without("cc");
+    let log = machine.path("apt.log");
+    let systemctl = format!(
+        "case $2 in ceph.target) echo enabled ;; moosefs-master.service) [ ! -e {0} ] || echo enabled ;; esac\n\
+         [ $1 != disable ] || echo \"$*\" >>{0}",
+        log.display()
+    );
+    let machine = machine.with("systemctl", &systemctl);
+    test(&machine, &["--ring", "heavy"], false);
+    let said = machine.apt_log();
+    assert!(said.contains("disable --now moosefs-master.service"), "{said}");
+    assert!(!said.contains("ceph.target"), "{said}");
+}

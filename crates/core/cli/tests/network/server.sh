@@ -13,4 +13,3 @@ serve() {
         sleep 2
     done &
 }
-
