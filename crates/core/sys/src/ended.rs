@@ -12,6 +12,8 @@ use rustix::{
     process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid},
 };
 
+use crate::program::Ended;
+
 const LOOK_EACH: Duration = Duration::from_millis(5);
 
 /// Of one that nobody has waited for; nothing where it goes on.
@@ -19,21 +21,18 @@ pub fn ended_within(child: &Child, time: Duration) -> Option<WaitIdStatus> {
     let (began, process) = (Instant::now(), Pid::from_child(child));
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     loop {
-        let ended = retry_on_intr(|| waitid(WaitId::Pid(process), options)).ok().flatten();
-        if ended.is_some() || began.elapsed() >= time {
-            return ended;
+        match retry_on_intr(|| waitid(WaitId::Pid(process), options)) {
+            Ok(None) if began.elapsed() < time => thread::sleep(LOOK_EACH),
+            // An error is of one that is nobody's child any more.
+            ended => return ended.ok().flatten(),
         }
-        thread::sleep(LOOK_EACH);
     }
 }
 
 /// `exit code 3`, `signal 9`
 pub fn how(ended: WaitIdStatus) -> String {
-    match (ended.exit_status(), ended.terminating_signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (None, Some(signal)) => format!("signal {signal}"),
-        _ => "an unknown cause".into(),
-    }
+    let (code, signal) = (ended.exit_status(), ended.terminating_signal());
+    Ended { code, signal, ..Ended::default() }.how()
 }
 
 #[cfg(test)]
