@@ -73,16 +73,12 @@ fn with<T>(name: &str, work: impl FnOnce(Option<&Run>) -> T) -> T {
     })
 }
 
-/// What an article says is all that is known then. What the command takes stands below on the page.
+/// What an article says stands by hand on the page, and what the command takes below the answer.
 fn not_yet(name: &str, words: &str) -> String {
     let plan = planned(name);
-    match (words, &plan.article) {
-        ("line", _) => format!("not yet run: {}", typed(&plan.name, &cost(&plan.name))),
-        ("answer", Some(article)) => format!(
-            "**Not yet run here.** What is known is what *{}* says, in short: {}. Our own answer takes a command:",
-            article.source, article.saw
-        ),
-        ("answer", None) => "**Not yet run here.** The answer takes a command:".into(),
+    match words {
+        "line" => format!("not yet run: {}", typed(&plan.name, &cost(&plan.name))),
+        "answer" => "**Not yet run here.** The answer takes a command:".into(),
         _ => String::new(),
     }
 }
