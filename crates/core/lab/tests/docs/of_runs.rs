@@ -13,7 +13,7 @@ use pickfs_analysis::{
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
-use pickfs_lab::plans::built_in;
+use pickfs_lab::{length::times, plans::built_in};
 use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
@@ -143,10 +143,9 @@ fn the_claims_are_what_all_runs_say() {
 fn asked(runs: &[Run]) -> Vec<Answer> {
     let features = fs::read_to_string(file("reference/features.json")).ok();
     let features = features.map(|text| FeatureAnswers::read(&text).expect("answers"));
-    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name).collect();
     let origins = FILE_SYSTEMS.iter().filter_map(|row| Some((row.name.to_owned(), row.facts()?)));
     let origins = origins.collect();
-    let known = Known { workloads: &workloads, features: features.as_ref(), origins: &origins };
+    let known = Known { plans: &times(), features: features.as_ref(), origins: &origins };
     let sources: Vec<_> = runs.iter().map(|(run, findings)| Source { run, findings }).collect();
     answers(articles(), &sources, &known)
 }
