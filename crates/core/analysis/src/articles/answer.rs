@@ -25,9 +25,9 @@ pub enum Outcome {
     Written { holds: bool },
     /// There are rows, and they do not carry an answer yet.
     NotDecided { blocks: u32, why: String },
-    /// Its plan can answer it, and no run of that is here.
+    /// A plan can answer it, or a table of features, and was not run.
     NotYetRun,
-    /// These runs cannot tell.
+    /// No plan answers it, or the run of its plan lacks what it asks for.
     NotTestable { reason: String },
 }
 
