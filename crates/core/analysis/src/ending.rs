@@ -68,7 +68,7 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
     };
     let raw = match answer.raw {
         true => format!(
-            " The raw response time ranks: it differs from the corrected one by more than {margin}."
+            " Raw: with the delays of pickfs itself, which make some row over {margin} slower."
         ),
         false => String::new(),
     };

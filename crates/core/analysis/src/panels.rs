@@ -48,16 +48,9 @@ impl Disturbed {
 impl<'a> Member<'a> {
     /// One finished trial per block at most, in block order.
     pub fn chosen(&self, disturbed: Disturbed) -> Vec<&'a TrialRecord> {
-        let mut chosen: Vec<&TrialRecord> = self
-            .trials
-            .iter()
-            .copied()
-            .filter(|trial| trial.outcome == Outcome::Finished)
-            .filter(|trial| !disturbed.leaves_out(trial))
-            .collect();
-        chosen.sort_by_key(|trial| (trial.block, trial.attempt, trial.number));
-        chosen.dedup_by_key(|trial| trial.block);
-        chosen
+        let trials = self.trials.iter().copied();
+        let finished = trials.filter(|trial| trial.outcome == Outcome::Finished);
+        one_a_block(finished.filter(|trial| !disturbed.leaves_out(trial)))
     }
 
     pub fn engine(&self) -> &str {
@@ -69,6 +62,14 @@ impl<'a> Member<'a> {
     pub fn is_floor(&self) -> bool {
         self.backing == BackingKind::Memory
     }
+}
+
+/// The first attempt of each block, in block order.
+pub fn one_a_block<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<&'a TrialRecord> {
+    let mut chosen: Vec<&TrialRecord> = trials.collect();
+    chosen.sort_by_key(|trial| (trial.block, trial.attempt, trial.number));
+    chosen.dedup_by_key(|trial| trial.block);
+    chosen
 }
 
 impl Group<'_> {

@@ -2,6 +2,7 @@ use pickfs_record::{
     Durability,
     plan::{Metric, Statistic, View},
     quantity::{counted, significant},
+    trial::WITH_FINAL_SYNC,
 };
 
 /// `p50`, `p99.9`: the name of a quantile.
@@ -40,13 +41,15 @@ pub fn metric_words(metric: &Metric) -> String {
         Statistic::Worst => "largest ".into(),
         other => format!("{other} "),
     };
-    let of = match metric.op.as_str() {
+    let paid = metric.op.strip_suffix(WITH_FINAL_SYNC);
+    let of = match paid.unwrap_or(&metric.op) {
         "durable" => "durable appends",
         "append" => "appends",
         other => other,
     };
+    let share = if paid.is_some() { " with a share of the sync at the end" } else { "" };
     let each = if metric.statistic == Statistic::Worst { " in each second" } else { "" };
-    format!("{statistic}{} of {of}{each}", view_name(metric.view))
+    format!("{statistic}{} of {of}{share}{each}", view_name(metric.view))
 }
 
 pub fn view_name(view: View) -> &'static str {
@@ -110,6 +113,9 @@ mod tests {
 
     #[test]
     fn words_are_short_and_exact() {
+        let paid = Metric::new(&format!("append{WITH_FINAL_SYNC}"), Statistic::Mean);
+        let words = "mean response time of appends with a share of the sync at the end";
+        assert_eq!(metric_words(&Metric { view: View::Response, ..paid }), words);
         let names: Vec<_> = [0.5, 0.9, 0.99, 0.995, 0.9999, 0.99999].map(quantile_name).into();
         assert_eq!(names, ["p50", "p90", "p99", "p99.5", "p99.99", "p99.999"]);
         assert_eq!((times(1.376), times(42.33)), ("1.38x".to_string(), "42.3x".to_string()));

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use pickfs_analysis::{
     budget::{blocks_within, enough_blocks, race_s, rows_asked},
@@ -15,6 +15,7 @@ use serde_json::Map;
 use crate::{
     engines::engine_of,
     expand::expand,
+    plans::PLANS,
     preflight::{ceiling, is_in_memory, needs_root, size_bytes},
 };
 
@@ -78,6 +79,23 @@ pub fn length_text(plan: &Plan, expected_s: f64, trials: u32) -> String {
             let twice = span_text(2.0 * expected_s);
             format!("{about}, up to {twice} if every trial is disturbed and repeated")
         }
+    }
+}
+
+/// What each built-in plan takes, about or at most, whatever of it runs here; empty where that cannot be known.
+pub fn times() -> BTreeMap<&'static str, String> {
+    PLANS.iter().filter_map(|known| Some((known.name, time(&known.read().ok()?)?))).collect()
+}
+
+/// Nothing of a plan whose workload was left out of this program.
+fn time(plan: &Plan) -> Option<String> {
+    let cells = cells_asked(plan);
+    let minutes = expected_s(plan, &cells) / 60.0;
+    match minutes {
+        _ if cells.is_empty() => None,
+        _ if takes_what_it_takes(plan) && !plan.design.stop.is_race() => Some(String::new()),
+        0.0..100.0 => Some(format!("{:.0} min", minutes.max(1.0))),
+        _ => Some(format!("{:.0} h", minutes / 60.0)),
     }
 }
 

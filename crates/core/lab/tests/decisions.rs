@@ -202,7 +202,7 @@ fn seen_in_nothing_of_its_own_plan() -> f64 {
 
 fn share_of_wrong(article: &Article, mut run: RunRecord, experiments: u64) -> f64 {
     let found = findings(&run);
-    let known = Known { workloads: &[], features: None, origins: &BTreeMap::new() };
+    let known = Known { plans: &BTreeMap::new(), features: None, origins: &BTreeMap::new() };
     let mut is_seen = |seed: &u64| {
         let mut dice = Dice::new(seed ^ 0x9a5e);
         for phase in run.trials.iter_mut().flat_map(|trial| &mut trial.phases) {

@@ -106,10 +106,11 @@ pub fn duration_text(duration_ns: f64) -> String {
     format!("{} {name}", significant(duration_ns / factor))
 }
 
-/// Prints a span of time for people: `45 s`, `4 min 30 s`, `1 h 05 min`.
+/// Prints a span of time for people: `300 ms`, `45 s`, `4 min 30 s`, `1 h 05 min`.
 pub fn span_text(span_s: f64) -> String {
     let total_s = span_s.max(0.0).round() as u64;
     match (total_s / 3600, total_s % 3600 / 60, total_s % 60) {
+        _ if 0.0 < span_s && span_s < 1.0 => duration_text(span_s * 1e9),
         (0, 0, s) => format!("{s} s"),
         (0, m, 0) => format!("{m} min"),
         (0, m, s) => format!("{m} min {s:02} s"),
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(duration_text(6_779_000.0), "6.78 ms");
         assert_eq!(duration_text(24.0), "24.0 ns");
         assert_eq!(bytes_text(1 << 30), "1 GiB");
-        assert_eq!(span_text(270.0), "4 min 30 s");
+        assert_eq!([0.0, 0.3, 270.0].map(span_text), ["0 s", "300 ms", "4 min 30 s"]);
         assert_eq!(grouped(-400_000), "-400,000");
     }
 }

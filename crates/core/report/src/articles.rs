@@ -20,7 +20,7 @@ const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs
     answers share a part of the five per cent that it may err, so few blocks decide little.";
 
 /// The words of an outcome with what they mean, in the order of their tables.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 10] = [
     ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
     (
         "less than it says here",
@@ -38,7 +38,8 @@ const WORDS: [(&str, &str); 9] = [
         "not decided",
         "rows are there: too few blocks or slow episodes, or a fact withholds the answer",
     ),
-    ("not testable here", "why: no such run, file system or level; advice on method"),
+    ("not yet run", "a plan can answer it and was not run; what that takes stands beside it"),
+    ("not testable here", "why: its run lacks a row, no plan measures it, or it is advice"),
 ];
 
 /// The answers to the claims of these articles, and the runs that were asked.
@@ -63,14 +64,19 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
     Document { title: title.into(), nodes }
 }
 
-/// `12 of 186 claims are decided here: 9 seen here; 3 opposite here.`
+/// `12 of 186 claims are decided by runs here, 4 more by sources: 9 seen here; 3 opposite here; ...`
 pub fn sum(answers: &[Answer]) -> String {
     let all: Vec<&Answer> = answers.iter().collect();
     let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
     let scaled = all.iter().filter(|own| own.outcome.is_answer() && scale(own).is_some()).count();
-    let scaled = if scaled == 0 { String::new() } else { format!(", {scaled} of them {SCALED}") };
+    let scaled = if scaled == 0 { String::new() } else { format!(" ({scaled} of them {SCALED})") };
+    let written = |own: &&&Answer| matches!(own.outcome, Outcome::Written { .. });
+    let written = match all.iter().filter(written).count() {
+        0 => String::new(),
+        count => format!(", {count} more by sources"),
+    };
     let claims = counted(all.len() as u64, "claim");
-    format!("{decided} of {claims} are decided here{scaled}: {}.", by_word(&all))
+    format!("{decided} of {claims} are decided by runs here{scaled}{written}: {}.", by_word(&all))
 }
 
 fn by_word(answers: &[&Answer]) -> String {
@@ -157,11 +163,11 @@ fn by_reason(answers: &[&Answer]) -> Vec<Text> {
     let mut by_reason: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for answer in answers {
         let words = answer.outcome.words();
-        let Outcome::NotTestable { reason } = &answer.outcome else { continue };
-        // Its plan was not run: what another run lacks is beside the matter.
-        let line = match answer.takes == answer.claim.own_run() {
-            true => format!("{words}: it would take {}", answer.takes),
-            false => format!("{words}: {reason}. It would take {}", answer.takes),
+        let line = match &answer.outcome {
+            Outcome::NotTestable { reason } => {
+                format!("{words}: {reason}. It would take {}", answer.takes)
+            }
+            _ => format!("{words}: it would take {}", answer.takes),
         };
         by_reason.entry(line).or_default().push(&answer.claim.id);
     }

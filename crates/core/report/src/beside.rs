@@ -98,11 +98,11 @@ fn word_text(pair: &Pair) -> Text {
     })
 }
 
-/// Published, measured, and of how many rows.
+/// Published, measured, and of how many rows: those that both have.
 fn mean_cells(part: &Part, index: usize) -> [Cell; 3] {
     let mean = part.means.get(index).copied().flatten();
     let texts = mean.map_or(["-".into(), "-".into(), String::new()], |mean| {
-        let of = format!("of the {} rows that both have", mean.rows);
+        let of = format!("of {} rows", mean.rows);
         [ratio_number(mean.published), ratio_number(mean.measured), of]
     });
     texts.map(Cell::from)

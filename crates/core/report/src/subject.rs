@@ -9,7 +9,7 @@ use pickfs_record::{
 };
 
 use pickfs_analysis::{
-    panels::BY_CANDIDATE,
+    panels::{BY_CANDIDATE, one_a_block},
     stalls::{StallTable, stall_tables},
     summary::{CAPACITY_KEY, metric_value, rate_held, spread},
 };
@@ -123,8 +123,8 @@ impl<'a> Subject<'a> {
         if !is_of_trials {
             return row_value(row, metric);
         }
-        let values = self.finished(&row.cell).filter_map(|trial| trial_value(trial, metric));
-        let values: Vec<f64> = values.collect();
+        let counted = one_a_block(self.finished(&row.cell)).into_iter();
+        let values: Vec<f64> = counted.filter_map(|trial| trial_value(trial, metric)).collect();
         (!values.is_empty()).then(|| spread(&values))
     }
 
@@ -209,7 +209,8 @@ pub fn timed<'t>(trial: &'t TrialRecord, metric: &Metric) -> Option<&'t OpRecord
 
 /// Whether the arrivals of a trial are not the rate of this operation: it is a phase, or one of several.
 fn has_own_rate(trial: &TrialRecord, metric: &Metric) -> bool {
-    metric.ops().any(|name| trial.phase(name).is_some()) || trial.ops.len() > 1
+    let is_own = |name: &str| name == SUSTAINED || trial.phase(name).is_some();
+    metric.ops().any(is_own) || trial.ops.len() > 1
 }
 
 /// The value of a metric in one trial: nanoseconds, in the metric's view where it was kept; or calls per second for
@@ -291,7 +292,8 @@ pub fn is_floor(row: &Row) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_testkit::{FakeRun, fake_run};
+    use pickfs_record::trial::SUSTAINED_KEYS;
+    use pickfs_testkit::{FakeRun, Mishap, fake_run};
 
     #[test]
     fn charts_over_time_draw_the_operation_whose_seconds_are_kept() {
@@ -300,6 +302,23 @@ mod tests {
         let metric = Metric::new(&paid, Statistic::Mean);
         assert_eq!(timed(&trial, &metric).map(|op| op.op.as_str()), Some("append"));
         assert!(trial.op(&paid).is_none(), "its row is another");
+    }
+
+    #[test]
+    fn a_trial_that_was_repeated_counts_once_on_the_screen_and_in_the_table() {
+        let mishaps = vec![Mishap::disturbed("ext4:noatime", "", 2, 1.5)];
+        let mut run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        assert!(run.trials.iter().any(|trial| trial.attempt == 2));
+        for trial in &mut run.trials {
+            let counts = SUSTAINED_KEYS.into_iter().zip([f64::from(trial.number), 1e9]);
+            trial.counts.extend(counts.map(|(key, count)| (key.to_owned(), count)));
+        }
+        let findings = pickfs_analysis::findings(&run);
+        let subject = Subject::new(&run, &findings);
+        let metric = Metric::new(SUSTAINED, Statistic::Rate);
+        for row in findings.panels.iter().flat_map(|panel| &panel.rows) {
+            assert_eq!(subject.value(row, &metric), row.sustained, "{}", row.label);
+        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_r
 
 fn asked(article: &'static Article, run: &RunRecord) -> Vec<Answer> {
     let found = findings(run);
-    let known =
-        Known { workloads: &["journal", "column"], features: None, origins: &BTreeMap::new() };
+    let plans = BTreeMap::from([("roll", "12 min".to_owned())]);
+    let known = Known { plans: &plans, features: None, origins: &BTreeMap::new() };
     answers([article], &[Source { run, findings: &found }], &known)
 }
 
@@ -51,7 +51,7 @@ fn the_screen_has_counts_answers_and_reasons() {
     let article = find("003").expect("built in");
     let screen = printed(article, &of_their_plans(article, &journal()), 100, false);
     assert!(screen.contains("\n003  Improving journalling latency\n27 claims: 3 seen"), "{screen}");
-    assert!(screen.contains("\n3 of 27 claims are decided here: 3 seen here; 24 not"), "{screen}");
+    assert!(screen.contains("\n3 of 27 claims are decided by runs here: 3 seen"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let words_of_it =
         "It saw: 4-5 us. Asked: append.min service, under 5.00 us, at sync=none; of this";
@@ -62,7 +62,7 @@ fn the_screen_has_counts_answers_and_reasons() {
     );
     let other = printed(article, &asked(article, &journal()), 100, false);
     assert!(
-        other.contains("not testable here: it would take a run of roll: 003-roll-spikes, "),
+        other.contains("not yet run: it would take a run of roll (12 min): 003-roll-spikes, "),
         "{other}"
     );
     assert!(screen.lines().all(|line| line.chars().count() <= 100), "{screen}");
@@ -83,7 +83,7 @@ fn an_answer_of_another_scale_says_so_in_its_word_and_first_line() {
     let (word, lines) = answer.trim_start().split_once('\n').expect("lines");
     assert_eq!(word, "-> seen here, at another scale than the article's", "{screen}");
     assert!(lines.trim_start().starts_with("not the article's scale: 16 processes"), "{screen}");
-    assert!(screen.contains(" of them at another scale than the article's: "), "{screen}");
+    assert!(screen.contains(" of them at another scale than the article's): "), "{screen}");
 }
 
 #[test]

@@ -25,7 +25,9 @@ pub enum Outcome {
     Written { holds: bool },
     /// There are rows, and they do not carry an answer yet.
     NotDecided { blocks: u32, why: String },
-    /// These runs cannot tell.
+    /// A plan can answer it, or a table of features, and was not run.
+    NotYetRun,
+    /// No plan answers it, or the run of its plan lacks what it asks for.
     NotTestable { reason: String },
 }
 
@@ -44,6 +46,7 @@ impl Outcome {
             Outcome::Written { holds: true } => "borne out by a source",
             Outcome::Written { holds: false } => "contradicted by a source",
             Outcome::NotDecided { .. } => "not decided",
+            Outcome::NotYetRun => "not yet run",
             Outcome::NotTestable { .. } => "not testable here",
         }
     }
@@ -55,7 +58,7 @@ impl Outcome {
 
     /// Something more would tell.
     pub fn is_open(&self) -> bool {
-        matches!(self, Outcome::NotDecided { .. } | Outcome::NotTestable { .. })
+        matches!(self, Self::NotDecided { .. } | Self::NotYetRun | Self::NotTestable { .. })
     }
 
     /// Without rows that the claim names: only what a single pair is enough for is said.
@@ -72,7 +75,7 @@ impl Outcome {
     /// How much a pair weakens a claim that must hold in each: the largest wins.
     pub(super) fn weight(&self) -> u8 {
         match self {
-            Outcome::NotTestable { .. } => 0,
+            Outcome::NotYetRun | Outcome::NotTestable { .. } => 0,
             Outcome::Seen | Outcome::Written { holds: true } => 1,
             Outcome::Weaker => 2,
             Outcome::Shown { .. } => 3,

@@ -1,6 +1,6 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use pickfs_record::{BackingKind, Findings, RunRecord, origin::Origin, typed::program};
+use pickfs_record::{BackingKind, Findings, RunRecord, origin::Origin};
 
 use super::{
     Answer, Article, Claim, Measure, Outcome, RunAnswer, beside,
@@ -12,7 +12,8 @@ use crate::objective::FeatureAnswers;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    pub workloads: &'a [&'a str],
+    /// Plans that can be run, and what each takes; empty where nobody knows.
+    pub plans: &'a BTreeMap<&'a str, String>,
     pub features: Option<&'a FeatureAnswers>,
     pub origins: &'a BTreeMap<String, Origin>,
 }
@@ -30,17 +31,10 @@ pub fn answers<'a>(
 }
 
 pub fn of_run(run: &RunRecord, findings: &Findings) -> Vec<Answer> {
-    let known = Known { workloads: &[], features: None, origins: &BTreeMap::new() };
+    let known = Known { plans: &BTreeMap::new(), features: None, origins: &BTreeMap::new() };
     let mut all = answers(super::articles(), &[Source { run, findings }], &known);
     all.retain(|answer| !answer.runs.is_empty());
     all
-}
-
-fn no_features() -> Outcome {
-    Outcome::not_testable(format!(
-        "no table of features was given: {} features --json FILE, then --features FILE",
-        program()
-    ))
 }
 
 fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> Answer {
@@ -57,12 +51,16 @@ fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_
         }
         Measure::Feature(key) => {
             let run = known.features.map(|features| beside::feature(claim, key, features));
-            let outcome = run.as_ref().map_or_else(no_features, |run| run.outcome.clone());
+            let outcome = run.as_ref().map_or(Outcome::NotYetRun, |run| run.outcome.clone());
             (outcome, run.into_iter().collect(), None)
+        }
+        _ if !claim.takes.is_empty() => {
+            let reason = format!("no run of {} answers it", claim.plan_words());
+            (Outcome::not_testable(reason), Vec::new(), None)
         }
         _ => of_runs(claim, desks, known),
     };
-    let takes = takes::answer(claim, &outcome, &runs, miss.as_ref());
+    let takes = takes::answer(claim, &outcome, &runs, miss.as_ref(), known);
     Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs, takes }
 }
 
@@ -93,10 +91,17 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
     }
     runs.sort_by_key(|(_, strength)| Reverse(*strength));
     let runs: Vec<RunAnswer> = runs.into_iter().map(|(run, _)| run).collect();
+    let is_unrun = |plan: &str| {
+        known.plans.contains_key(plan) && desks.iter().all(|desk| desk.run.plan.name != plan)
+    };
     let outcome = match (runs.first(), &miss) {
         (Some(run), _) => run.outcome.clone(),
+        _ if claim.plans().any(is_unrun) => Outcome::NotYetRun,
         (None, Some(miss)) => Outcome::not_testable(&miss.reason),
-        (None, None) => Outcome::not_testable(without_run(claim, known)),
+        (None, None) => {
+            let (plans, workload) = (claim.plan_words(), &claim.workload);
+            Outcome::not_testable(format!("no run of {plans} with rows of {workload} was given"))
+        }
     };
     (outcome, runs, miss)
 }
@@ -113,11 +118,4 @@ fn strength<'a>(answer: &RunAnswer, run: &'a RunRecord, backing: BackingKind) ->
     };
     let blocks = answer.evidence.iter().map(|evidence| evidence.blocks).min().unwrap_or(0);
     (answer.scale.is_empty(), ground, blocks, &run.started)
-}
-
-fn without_run(claim: &Claim, known: &Known<'_>) -> String {
-    match known.workloads.contains(&claim.workload.as_str()) {
-        true => format!("no run of the workload {} was given", claim.workload),
-        false => format!("pickfs has no workload {} yet", claim.workload),
-    }
 }

@@ -76,9 +76,12 @@ impl Claim {
         self.plan.split('|')
     }
 
-    /// `a run of article-002-ubuntu or article-002-guests`.
-    pub fn own_run(&self) -> String {
-        format!("a run of {}", self.plan.replace('|', " or "))
+    /// `article-002-ubuntu or article-002-guests`; of a claim without a plan, `a plan of journal`.
+    pub(super) fn plan_words(&self) -> String {
+        match self.plan.as_str() {
+            "" => format!("a plan of {}", self.workload),
+            plan => plan.replace('|', " or "),
+        }
     }
 
     /// `append.p99 service, at least 2, at sync=none; of this machine`: measure, bound and place, which are ours.

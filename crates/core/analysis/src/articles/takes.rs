@@ -1,21 +1,16 @@
 //! What an answer would take, in a sentence.
 
-use pickfs_record::{RunRecord, quantity::span_text};
+use pickfs_record::{RunRecord, quantity::span_text, typed::program};
 
-use super::{Claim, Measure, Outcome, RunAnswer, judge::Ratio, pairs::Miss, placed::Desk};
+use super::{Claim, Known, Measure, Outcome, RunAnswer, judge::Ratio, pairs::Miss, placed::Desk};
 use crate::wording::{blocks_text, list};
 
 /// What would decide what rows say, by a ratio or by none; nothing where it is decided or only shown.
-pub(super) fn of_rows(
-    claim: &Claim,
-    desk: &Desk<'_>,
-    outcome: &Outcome,
-    found: Option<&Ratio>,
-) -> String {
+pub(super) fn of_rows(desk: &Desk<'_>, outcome: &Outcome, found: Option<&Ratio>) -> String {
     if !outcome.is_open() {
         return String::new();
     }
-    let plan = plan(claim, Some(desk.run));
+    let plan = &desk.run.plan.name;
     let Some(found) = found else { return format!("a run of {plan}") };
     match (&found.gate, found.more_blocks()) {
         (Some(gate), _) => format!("another run of {plan}: {}", gate.mend),
@@ -39,12 +34,13 @@ fn block_s(run: &RunRecord) -> f64 {
     ends.fold(0.0, f64::max) / f64::from(blocks.max(1))
 }
 
-pub(super) fn plan(claim: &Claim, run: Option<&RunRecord>) -> String {
-    match (claim.plan.as_str(), run) {
-        (_, Some(run)) => run.plan.name.clone(),
-        ("", None) => format!("a plan of {}", claim.workload),
-        (plan, None) => plan.replace('|', " or "),
-    }
+/// `article-002-ubuntu (2 h) or article-002-guests (5 h)`.
+fn plans_timed(claim: &Claim, known: &Known<'_>) -> String {
+    let timed = |plan: &str| match known.plans.get(plan) {
+        Some(time) if !time.is_empty() => format!("{plan} ({time})"),
+        _ => plan.to_owned(),
+    };
+    claim.plans().map(timed).collect::<Vec<_>>().join(" or ")
 }
 
 /// Of a claim as a whole; nothing where it is answered. A miss is of a run that should have answered.
@@ -53,6 +49,7 @@ pub(super) fn answer(
     outcome: &Outcome,
     runs: &[RunAnswer],
     miss: Option<&Miss>,
+    known: &Known<'_>,
 ) -> String {
     if !outcome.is_open() {
         return String::new();
@@ -62,16 +59,19 @@ pub(super) fn answer(
     let of_pair = worst.map(|worst| &worst.takes).filter(|takes| !takes.is_empty());
     let wanted = miss.map(|miss| miss.wants.as_str()).filter(|wants| !wants.is_empty());
     let without = runs.first().map_or(&[][..], |run| &run.without);
+    let plans = claim.plan_words();
     match (&claim.measure, of_pair, wanted) {
         _ if !claim.takes.is_empty() => claim.takes.clone(),
         (Measure::Advice, ..) => "nothing that a run measures".into(),
         (Measure::Fact { .. }, ..) => "a source that says it".into(),
-        (Measure::Feature(_), ..) => "a table of features with these file systems".into(),
+        (Measure::Feature(_), ..) => format!(
+            "a table of their features: {} features --json FILE, then --features FILE",
+            program()
+        ),
         (_, Some(takes), _) => takes.clone(),
-        _ if !without.is_empty() => {
-            format!("a run of {} with {}", plan(claim, None), list(without))
-        }
-        (_, None, Some(wants)) => format!("a run of {} with {wants}", plan(claim, None)),
-        _ => format!("a run of {}", plan(claim, None)),
+        _ if *outcome == Outcome::NotYetRun => format!("a run of {}", plans_timed(claim, known)),
+        _ if !without.is_empty() => format!("a run of {plans} with {}", list(without)),
+        (_, None, Some(wants)) => format!("a run of {plans} with {wants}"),
+        _ => format!("a run of {plans}"),
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     decide::Rules,
     panels::Disturbed,
     phases::rate_metric,
-    summary::largest_ns,
+    summary::{largest_ns, median},
     wording::{blocks_text, list},
 };
 
@@ -134,18 +134,24 @@ fn beside(
         Some(why) => Outcome::NotDecided { blocks: found.blocks, why },
         None => judge::of_ratio(as_speed(claim.relation), &found)?,
     };
-    let word = |ratio: f64| match metric.statistic.is_time() {
-        true => duration_text(bound / ratio),
-        false => format!("{}/s", significant(ratio / bound)),
+    let is_time = metric.statistic.is_time();
+    let text = |value: f64| match is_time {
+        true => duration_text(value),
+        false => format!("{}/s", significant(value)),
     };
+    let word = |ratio: f64| text(if is_time { bound / ratio } else { ratio / bound });
+    // As its row says it: half way between two ratios lies another value than between two rates.
+    let finite = values.values().filter(|value| value.is_finite());
+    let own: Vec<f64> = finite.map(|value| if is_time { *value } else { 1.0 / value }).collect();
+    let own = text(median(&own));
     // The slowest first, as times are written from the shortest.
     let (low, high) = found.interval.map_or((None, None), |(low, high)| (Some(low), Some(high)));
-    let ends = if metric.statistic.is_time() { [high, low] } else { [low, high] };
+    let ends = if is_time { [high, low] } else { [low, high] };
     let interval = match ends {
         [Some(from), Some(to)] => format!(" [{}, {}]", word(from), word(to)),
         _ => String::new(),
     };
-    let text = format!("{metric} {}{interval}; {}", word(found.value), blocks_text(found.blocks));
+    let text = format!("{metric} {own}{interval}; {}", blocks_text(found.blocks));
     Some((outcome, text, Some(found)))
 }
 

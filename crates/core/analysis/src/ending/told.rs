@@ -43,12 +43,10 @@ pub(super) fn told(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: 
 
 /// `By durable p50 after 22 blocks: ext4 is slower than xfs by ...`; nothing where nobody is out.
 fn story(answer: &Answer) -> Option<String> {
-    let Answer { trials, trials_of_whole_blocks, .. } = answer;
+    let Answer { trials, trials_of_whole_blocks: whole, .. } = answer;
     let out: Vec<String> = answer.out.iter().map(out).collect();
-    let spared = match trials < trials_of_whole_blocks {
-        true => {
-            format!(" {trials} trials ran; whole blocks would have been {trials_of_whole_blocks}.")
-        }
+    let spared = match trials < whole {
+        true => format!(" {trials} trials ran; with every row in every block it would be {whole}."),
         false => String::new(),
     };
     let (name, blocks) = (metric_name(&answer.metric), blocks_text(answer.blocks));

@@ -17,13 +17,12 @@ use pickfs_testkit::{
     fake_run, fake_trial::service_quantile,
 };
 
-const WORKLOADS: &[&str] = &["journal", "column", "files"];
-
 fn ask_all(article: &[Article], runs: &[RunRecord]) -> Vec<Answer> {
     let found: Vec<_> = runs.iter().map(findings).collect();
     let sources: Vec<Source<'_>> =
         runs.iter().zip(&found).map(|(run, findings)| Source { run, findings }).collect();
-    let known = Known { workloads: WORKLOADS, features: None, origins: &BTreeMap::new() };
+    let plans = BTreeMap::from([("roll", "12 min".to_owned()), ("kernels", String::new())]);
+    let known = Known { plans: &plans, features: None, origins: &BTreeMap::new() };
     answers(article, &sources, &known)
 }
 
@@ -135,8 +134,8 @@ fn what_is_missing_is_named_the_nearest_first() {
     let run = mean_run(700.0, 500.0, 16);
     let with = |from: &str, to: &str| put(&XFS_MEAN.replace(from, to), std::slice::from_ref(&run));
     let said = |from: &str, to: &str| reason(&with(from, to)).to_string();
-    assert_eq!(said("\"journal\"", "\"fix\""), "pickfs has no workload fix yet");
-    assert_eq!(said("\"journal\"", "\"files\""), "no run of the workload files was given");
+    let none = "no run of a plan of files with rows of files was given";
+    assert_eq!(said("\"journal\"", "\"files\""), none);
     assert_eq!(said("fs = \"xfs\"", "fs = \"f2fs|zfs\""), "no row of f2fs or zfs");
     assert_eq!(
         said("sync = \"none\"", "sync = \"fdatasync\""),
@@ -146,6 +145,32 @@ fn what_is_missing_is_named_the_nearest_first() {
     let needs = "relation = \"faster\"\nneeds = { \"device.rotational\" = \"1\" }";
     assert_eq!(said("relation = \"faster\"", needs), "needs device.rotational=1, here 0");
     assert_eq!(said("append.mean", "roll.p50"), "roll.p50 service was not measured");
+}
+
+#[test]
+fn a_claim_whose_plan_awaits_its_run_is_told_apart_from_one_that_none_answers() {
+    let run = mean_run(700.0, 500.0, 16);
+    let of = |plans: &str, fs: &str, plan: &str| {
+        let claim = format!("plan = \"{plans}\"\n{}", XFS_MEAN.replace("xfs", fs));
+        put(&claim, &[made_for(plan, &run)])
+    };
+    let unrun = of("roll|kernels", "xfs", "quick");
+    assert_eq!((&unrun.outcome, unrun.runs.len()), (&Outcome::NotYetRun, 0));
+    assert_eq!(unrun.takes, "a run of roll (12 min) or kernels");
+    assert_eq!(of("roll|kernels", "xfs", "kernels").runs.len(), 1);
+    assert_eq!(reason(&of("roll", "zfs", "roll")), "no row of zfs");
+    assert_eq!(of("roll|kernels", "zfs", "roll").outcome, Outcome::NotYetRun);
+    let unknown = of("left-out", "xfs", "quick");
+    assert_eq!(reason(&unknown), "no run of left-out with rows of journal was given");
+    let never = put(&format!("plan = \"roll\"\ntakes = \"a time machine\"\n{XFS_MEAN}"), &[]);
+    assert_eq!(reason(&never), "no run of roll answers it");
+    assert_eq!(never.takes, "a time machine");
+    let all = ask_all(articles(), &[]);
+    let of = |id: &str| all.iter().find(|answer| answer.claim.id == id).expect("a claim");
+    let links = of("004-supported-links");
+    let wanted = "a table of their features: pickfs features --json FILE, then --features FILE";
+    assert_eq!((&links.outcome, links.takes.as_str()), (&Outcome::NotYetRun, wanted));
+    assert_eq!(of("003-advice-schedulers").outcome.words(), "not testable here");
 }
 
 #[test]
@@ -394,7 +419,8 @@ fn features_answer_from_their_table_and_facts_from_their_sources() {
     )
     .expect("a table");
     let origins: BTreeMap<String, Origin> = BTreeMap::new();
-    let known = Known { workloads: WORKLOADS, features: Some(&features), origins: &origins };
+    let plans = &BTreeMap::new();
+    let known = Known { plans, features: Some(&features), origins: &origins };
     let all = answers(std::slice::from_ref(article), &[], &known);
     let of = |id: &str| all.iter().find(|answer| answer.claim.id == id).expect("a claim");
     let said = "affs, fat16, hfs and hpfs are not in this table";

@@ -10,6 +10,7 @@ use pickfs_analysis::{
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
+use pickfs_lab::length::times;
 use pickfs_record::{Findings, RunRecord, origin::Origin};
 use pickfs_report::{articles::claims_document, document::markdown::markdown};
 
@@ -68,9 +69,8 @@ fn answers(
     runs: &[(RunRecord, Findings)],
     features: Option<&FeatureAnswers>,
 ) -> Vec<Answer> {
-    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name).collect();
     let sources: Vec<Source<'_>> =
         runs.iter().map(|(run, findings)| Source { run, findings }).collect();
-    let known = Known { workloads: &workloads, features, origins: &origins() };
+    let known = Known { plans: &times(), features, origins: &origins() };
     articles::answers(articles.iter().copied(), &sources, &known)
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use pickfs_lab::{
     expand::Expansion,
-    length::{Cost, cells_asked, expected_s, takes_what_it_takes, too_short},
+    length::{Cost, times, too_short},
     plans::{PLANS, TOUR},
     preflight,
 };
@@ -37,32 +37,20 @@ pub fn plan(args: &PlanArgs) -> anyhow::Result<Exit> {
 
 /// By what people choose for, each with its time, whatever of it runs here.
 fn list() -> anyhow::Result<Exit> {
-    let mut group = "";
+    let (mut group, times) = ("", times());
     for built_in in PLANS {
         if built_in.group != group {
             let blank = if group.is_empty() { "" } else { "\n" };
             group = built_in.group;
             terminal::line(&format!("{blank}{group}"));
         }
-        let plan = built_in.read()?;
-        let question = &plan.question;
-        terminal::flow(&format!("  {:<26} {:>6}  {question}", built_in.name, time(&plan)), 37);
+        let question = &built_in.read()?.question;
+        let time = times.get(built_in.name).map_or("", String::as_str);
+        terminal::flow(&format!("  {:<26} {time:>6}  {question}", built_in.name), 37);
     }
     let what = "every workload at its smallest honest scale: ";
     terminal::flow(&format!("  {:<26} {:>6}  {what}{}", TOUR.0, "30 min", TOUR.1.join(", ")), 37);
     Ok(Exit::Done)
-}
-
-/// About, or at most; nothing where it cannot be known.
-fn time(plan: &Plan) -> String {
-    let cells = cells_asked(plan);
-    let minutes = expected_s(plan, &cells) / 60.0;
-    match minutes {
-        _ if cells.is_empty() => String::new(),
-        _ if takes_what_it_takes(plan) && !plan.design.stop.is_race() => String::new(),
-        0.0..100.0 => format!("{:.0} min", minutes.max(1.0)),
-        _ => format!("{:.0} h", minutes / 60.0),
-    }
 }
 
 fn print_matrix(plan: &Plan, expansion: &Expansion) {

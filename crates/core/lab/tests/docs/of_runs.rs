@@ -13,7 +13,7 @@ use pickfs_analysis::{
     objective::FeatureAnswers,
 };
 use pickfs_candidate::fs::FILE_SYSTEMS;
-use pickfs_lab::plans::built_in;
+use pickfs_lab::{length::times, plans::built_in};
 use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
@@ -73,16 +73,12 @@ fn with<T>(name: &str, work: impl FnOnce(Option<&Run>) -> T) -> T {
     })
 }
 
-/// What an article says is all that is known then. What the command takes stands below on the page.
+/// What an article says stands by hand on the page, and what the command takes below the answer.
 fn not_yet(name: &str, words: &str) -> String {
     let plan = planned(name);
-    match (words, &plan.article) {
-        ("line", _) => format!("not yet run: {}", typed(&plan.name, &cost(&plan.name))),
-        ("answer", Some(article)) => format!(
-            "**Not yet run here.** What is known is what *{}* says, in short: {}. Our own answer takes a command:",
-            article.source, article.saw
-        ),
-        ("answer", None) => "**Not yet run here.** The answer takes a command:".into(),
+    match words {
+        "line" => format!("not yet run: {}", typed(&plan.name, &cost(&plan.name))),
+        "answer" => "**Not yet run here.** The answer takes a command:".into(),
         _ => String::new(),
     }
 }
@@ -147,10 +143,9 @@ fn the_claims_are_what_all_runs_say() {
 fn asked(runs: &[Run]) -> Vec<Answer> {
     let features = fs::read_to_string(file("reference/features.json")).ok();
     let features = features.map(|text| FeatureAnswers::read(&text).expect("answers"));
-    let workloads: Vec<&str> = pickfs_workload::all().map(|workload| workload.name).collect();
     let origins = FILE_SYSTEMS.iter().filter_map(|row| Some((row.name.to_owned(), row.facts()?)));
     let origins = origins.collect();
-    let known = Known { workloads: &workloads, features: features.as_ref(), origins: &origins };
+    let known = Known { plans: &times(), features: features.as_ref(), origins: &origins };
     let sources: Vec<_> = runs.iter().map(|(run, findings)| Source { run, findings }).collect();
     answers(articles(), &sources, &known)
 }

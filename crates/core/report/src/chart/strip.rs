@@ -158,8 +158,8 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look, most: usize) -> Op
     };
     let text = |value| format!("{}/s", significant(value));
     let line = |row: &Row| {
-        let held: Vec<f64> = subject.finished(&row.cell).filter_map(of).collect();
-        let value = (!held.is_empty()).then(|| spread(&held))?;
+        let has_looked = row.counts.iter().any(|(name, _)| name == CAPACITY_KEY);
+        let value = row.rate.filter(|_| has_looked)?;
         let tip = |value| format!("{}: {}", row.label, text(value));
         let dots = dots(subject.finished(&row.cell), |trial| of(trial).map(|v| (v, tip(v))));
         Some(Line {

@@ -5,7 +5,7 @@ use pickfs_record::{
     finding::{Panel, Row, Spread},
     plan::{Metric, Statistic},
     quantity::{duration_text, grouped, significant},
-    trial::SUSTAINED,
+    trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
 
 use super::{
@@ -89,7 +89,11 @@ fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
         true => String::new(),
         false => format!("{} ", view_meaning(metric.view)),
     };
-    format!("{meaning}Median over trials, range beside it. {ratios}").trim_end().into()
+    let share = match metric.op.ends_with(WITH_FINAL_SYNC) {
+        true => "With final sync: each call with a share of the sync at the end of its trial. ",
+        false => "",
+    };
+    format!("{meaning}{share}Median over trials, range beside it. {ratios}").trim_end().into()
 }
 
 struct Source<'t> {

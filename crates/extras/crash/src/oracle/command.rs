@@ -82,7 +82,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for script in ["tail -f /dev/null", "exec >/dev/null 2>&1; tail -f /dev/null"] {
             let found = check(script, 50).look(dir.path(), 1);
-            assert_eq!(found.losses, [Loss::Refused("no end after 0 s".into())], "{script}");
+            assert_eq!(found.losses, [Loss::Refused("no end after 50.0 ms".into())], "{script}");
         }
         let mut missing = Command { words: vec!["/nowhere/at/all".into()], ..check("", 50) };
         assert!(missing.look(dir.path(), 1).is_fault());
