@@ -207,6 +207,8 @@ fn read_lines(stream: impl Read + Send + 'static, lane: usize, inbox: Sender<Hea
 
 /// How long a worker that was asked to end may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
+/// One that was killed, at least.
+const KILLED_WITHIN: Duration = Duration::from_secs(1);
 
 impl Drop for ProcessHands {
     /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
@@ -214,12 +216,14 @@ impl Drop for ProcessHands {
     fn drop(&mut self) {
         if ended_within(&self.child, Duration::ZERO).is_none() {
             self.ask_to_end();
-            let asked = self.asked.map_or(Duration::ZERO, |asked| asked.elapsed());
-            ended_within(&self.child, GRACE.saturating_sub(asked));
         }
+        let asked = self.asked.unwrap_or_else(Instant::now);
+        ended_within(&self.child, GRACE.saturating_sub(asked.elapsed()));
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        // One that waits for a dead server cannot be killed, and is left.
-        ended_within(&self.child, GRACE);
+        // One that waits for a dead server cannot be killed, and is left. All lanes that were asked at once have this time
+        // together; what the last of them holds then, the unmount waits for once more.
+        let left = (2 * GRACE).saturating_sub(asked.elapsed());
+        ended_within(&self.child, left.max(KILLED_WITHIN));
         let _ = self.child.try_wait();
     }
 }
