@@ -319,14 +319,15 @@ impl LaneLine {
         let _ = send(&say, &mut *lock(&self.to));
     }
 
-    /// How the lane ended: its own code or signal, or the end of the whole guest; with its last words and the console.
+    /// How the lane ended: its own code or signal, or the end of the whole guest; with the console and its last words.
     pub fn how_it_ended(&self) -> String {
         let told = lock(&self.shared.ends).get(&self.lane).cloned();
         let console = console_end(&self.shared);
         let end = lock(&self.shared.end).clone().unwrap_or_default();
         let how = told.unwrap_or_else(|| format!("the end of its guest ({end})"));
-        let how = self.shared.with_last_words(self.lane, how, "; it said: ");
-        if console.is_empty() { how } else { format!("{how}; console: {console}") }
+        let how = if console.is_empty() { how } else { format!("{how}; console: {console}") };
+        // Last, as a published run leaves it out, and only it.
+        self.shared.with_last_words(self.lane, how, "; it said: ")
     }
 }
 
