@@ -1,13 +1,15 @@
 //! What a program says last beside its answers, kept while it runs: it tells why one ended that owed an answer.
 
 use std::{
-    io::Read,
+    collections::VecDeque,
+    io::{BufRead, BufReader, Read},
     sync::{Arc, Mutex, PoisonError},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-const BYTES_MAX: usize = 4 << 10;
+const LINES_MAX: usize = 50;
+const LINE_BYTES_MAX: u64 = 4 << 10;
 const LINES_TOLD: usize = 4;
 const LINE_CHARS_MAX: usize = 300;
 const LOOK_EACH: Duration = Duration::from_millis(10);
@@ -16,14 +18,14 @@ const OURS: &str = "pickfs: ";
 
 #[derive(Debug, Default)]
 pub struct LastWords {
-    kept: Arc<Mutex<Vec<u8>>>,
+    kept: Arc<Mutex<VecDeque<String>>>,
     reading: Option<JoinHandle<()>>,
 }
 
 impl LastWords {
     /// Of a stream that may outlive its program: a child of it may hold it.
     pub fn of(stream: Option<impl Read + Send + 'static>) -> LastWords {
-        let kept = Arc::<Mutex<Vec<u8>>>::default();
+        let kept = Arc::<Mutex<VecDeque<String>>>::default();
         let reading = stream.map(|stream| {
             let kept = Arc::clone(&kept);
             thread::spawn(move || keep_last(stream, &kept))
@@ -33,8 +35,7 @@ impl LastWords {
 
     /// A line that came another way.
     pub fn add(&self, line: &str) {
-        let line: String = line.chars().take(LINE_CHARS_MAX).collect();
-        keep(format!("\n{line}\n").as_bytes(), &self.kept);
+        keep(line, &self.kept);
     }
 
     /// How it ended, and behind that its words, joined by `joint`; waits so long for the end of their stream.
@@ -45,56 +46,65 @@ impl LastWords {
             thread::sleep(LOOK_EACH);
         }
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match told(&String::from_utf8_lossy(&kept)) {
+        match told(&kept) {
             words if words.is_empty() => how.into(),
             words => format!("{how}{joint}{words}"),
         }
     }
 }
 
-fn keep_last(mut stream: impl Read, kept: &Mutex<Vec<u8>>) {
-    let mut chunk = [0; BYTES_MAX];
-    while let Ok(count @ 1..) = stream.read(&mut chunk) {
-        keep(&chunk[..count], kept);
+fn keep_last(stream: impl Read, kept: &Mutex<VecDeque<String>>) {
+    let (mut stream, mut line, mut is_begin) = (BufReader::new(stream), Vec::new(), true);
+    while let Ok(1..) = stream.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
+        // The rest of a longer one is not kept.
+        if is_begin {
+            keep(&String::from_utf8_lossy(&line), kept);
+        }
+        is_begin = line.ends_with(b"\n");
+        line.clear();
     }
 }
 
-fn keep(bytes: &[u8], kept: &Mutex<Vec<u8>>) {
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.extend(bytes);
-    let surplus = kept.len().saturating_sub(BYTES_MAX);
-    kept.drain(..surplus);
+fn keep(line: &str, kept: &Mutex<VecDeque<String>>) {
+    let line: String = line.chars().take(LINE_CHARS_MAX).collect();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // One without letters is of a frame.
+    if line.contains(char::is_alphabetic) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= LINES_MAX {
+            kept.pop_front();
+        }
+        kept.push_back(words.join(" "));
+    }
 }
 
 /// The last lines, but the first of ours where there are any: launchers have much to say of a rank that gave its reason.
-/// One without letters is of a frame.
-fn told(text: &str) -> String {
-    let short = |line: &str| -> String {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        words.join(" ").chars().take(LINE_CHARS_MAX).collect()
-    };
-    let lines = text.lines().map(short).filter(|line| line.contains(char::is_alphabetic));
-    let lines: Vec<String> = lines.collect();
-    let ours: Vec<&str> =
-        lines.iter().map(String::as_str).filter(|line| line.contains(OURS)).collect();
-    match ours.is_empty() {
-        true => lines[lines.len().saturating_sub(LINES_TOLD)..].join(" | "),
-        false => ours[..ours.len().min(LINES_TOLD)].join(" | "),
+fn told(kept: &VecDeque<String>) -> String {
+    let lines = || kept.iter().map(String::as_str);
+    let mut told: Vec<&str> = lines().filter(|line| line.contains(OURS)).collect();
+    told.truncate(LINES_TOLD);
+    if told.is_empty() {
+        told.extend(lines().skip(kept.len().saturating_sub(LINES_TOLD)));
     }
+    told.join(" | ")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
 
     #[test]
     fn lines_of_ours_are_told_before_all_others_and_frames_not_at_all() {
-        let last_words = LastWords::of(Some(&b"-----\none\ntwo \t words\n\n3\n 4th\nfif"[..]));
-        let read = |how| last_words.behind(how, ": ", Duration::from_secs(60));
-        assert_eq!(read("it ended"), "it ended: one | two words | 4th | fif");
-        last_words.add(&format!("{}\nlost", "x".repeat(BYTES_MAX)));
         let long = "x".repeat(LINE_CHARS_MAX);
-        assert_eq!(read("it ended"), format!("it ended: two words | 4th | fif | {long}"));
+        let said = format!("-----\none\ntwo \t words\n\n3\n {}\nfif", "x".repeat(1 << 14));
+        let last_words = LastWords::of(Some(Cursor::new(said)));
+        let read = |how| last_words.behind(how, ": ", Duration::from_secs(60));
+        assert_eq!(read("it ended"), format!("it ended: one | two words | {} | fif", &long[1..]));
+        last_words.add(&format!("{long}\nlost"));
+        let told = format!("it ended: two words | {} | fif | {long}", &long[1..]);
+        assert_eq!(read("it ended"), told);
         for line in ["[1] pickfs: h2: no room", "rank 2 aborted", "pickfs: h3: h2 is gone"] {
             last_words.add(line);
         }
