@@ -97,11 +97,12 @@ impl Network {
         command
     }
 
-    /// What the shell of a host says to these words, or that of the lab.
+    /// What the shell of a host says to these words, or that of the lab, within two minutes.
     pub fn on(&self, host: &str, words: &str) -> Said {
+        let ssh = ["timeout", "120", "ssh", "-o", "ConnectTimeout=10", host, words];
         let mut command = match host {
-            "lab" => self.inside(&["sh", "-c", words]),
-            host => self.inside(&["ssh", "-o", "ConnectTimeout=10", host, words]),
+            "lab" => self.inside(&["timeout", "120", "sh", "-c", words]),
+            _ => self.inside(&ssh),
         };
         command.stdin(Stdio::null()).output().unwrap().into()
     }
