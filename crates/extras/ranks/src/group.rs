@@ -109,14 +109,16 @@ impl<'m> Group<'m> {
 
     /// Whoever is not there is to be named first, and nobody who only waits for it. Rank 0 asks all in order, so that it knows;
     /// who waits for rank 0 waits longer, and longer still who waits for another one, the longer the more of them stand on
-    /// the way from rank 0: that one may live, and wait itself.
+    /// the way from rank 0: that one may live, and wait itself. The last one speaks after the patience and five turns, 50 s,
+    /// and the lab waits for twice the patience and 60 s.
     fn limit(&self, other: usize) -> Duration {
+        let deepest = f64::from(self.mpi.size().ilog2() + 1);
         let turns = match other {
-            _ if self.is_first() => 2,
-            0 => 3,
-            _ => 3 + self.mpi.rank().count_ones(),
+            _ if self.is_first() => 2.0,
+            0 => 3.0,
+            _ => 3.0 + 2.0 * f64::from(self.mpi.rank().count_ones()) / deepest,
         };
-        self.patience + self.answer * turns
+        self.patience + self.answer.mul_f64(turns)
     }
 
     /// For one who waits for nobody else: it is named before anybody who waits for this rank.
