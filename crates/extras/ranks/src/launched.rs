@@ -6,7 +6,7 @@ use std::{
     os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, Once, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread,
@@ -35,6 +35,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub(crate) struct Launched {
     pub(crate) launcher: String,
     child: Mutex<Child>,
+    asked: Once,
     to: Mutex<ChildStdin>,
     heard: Arc<Ears>,
 }
@@ -74,8 +75,8 @@ impl Launched {
         let (ears, (sender, events)) = (Arc::clone(&heard), channel());
         thread::spawn(move || ears.listen(BufReader::new(from), &sender));
         let launcher = program.rsplit('/').next().unwrap_or(program).to_owned();
-        let child = Mutex::new(child);
-        Ok((Arc::new(Launched { launcher, child, to, heard }), events))
+        let (child, asked) = (Mutex::new(child), Once::new());
+        Ok((Arc::new(Launched { launcher, child, asked, to, heard }), events))
     }
 
     pub(crate) fn tell(&self, word: &ToRanks) {
@@ -136,21 +137,23 @@ impl Launched {
         visible(&self.heard.last_words.behind(how, "; it said: ", GRACE))
     }
 
+    /// Once: Open MPI takes a second word as one to go at once.
     pub(crate) fn ask_to_end(&self) {
-        let _ = kill_process_group(Pid::from_child(&lock(&self.child)), Signal::TERM);
+        self.asked.call_once(|| {
+            let _ = kill_process_group(Pid::from_child(&lock(&self.child)), Signal::TERM);
+        });
     }
 }
 
 impl Drop for Launched {
     /// Asked where it has not ended by itself, and made to where that does not help, with all that it started.
     fn drop(&mut self) {
-        let mut child = lock(&self.child);
-        let group = Pid::from_child(&child);
-        if ended_within(&child, Duration::ZERO).is_none() {
-            let _ = kill_process_group(group, Signal::TERM);
-            ended_within(&child, GRACE);
+        if ended_within(&lock(&self.child), Duration::ZERO).is_none() {
+            self.ask_to_end();
         }
-        let _ = kill_process_group(group, Signal::KILL);
+        let mut child = lock(&self.child);
+        ended_within(&child, GRACE);
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         ended_within(&child, GRACE);
         let _ = child.try_wait();
     }
