@@ -12,6 +12,7 @@ use std::{
 };
 
 use pickfs_record::quantity::span_text;
+use pickfs_sys::ended::ended_within;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::{MemfdFlags, memfd_create},
@@ -86,20 +87,14 @@ pub(crate) fn run(
         said.set(Instant::now());
         told(line);
     };
-    let mut heard = hear(&mut File::from(out), told, &goes_on, &mut child);
-    let group = Pid::from_raw(child.id() as i32);
+    let mut heard = hear(&mut File::from(out), told, &goes_on, &child);
     // At the end of its output it may be at work still, and is waited for; else it is ended.
-    while heard.is_ok() && matches!(child.try_wait(), Ok(None)) {
-        std::thread::sleep(Duration::from_millis(1));
+    while heard.is_ok() && ended_within(&child, Duration::from_millis(1)).is_none() {
         heard = goes_on(false);
     }
-    let end = || group.map(|group| kill_process_group(group, Signal::KILL));
-    if heard.is_err() {
-        end();
-    }
+    // What it left behind, too, which would keep the file system from being unmounted.
+    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     let status = child.wait().map_err(refused)?;
-    // What it left behind would keep the file system from being unmounted.
-    end();
     heard.map(|()| status)
 }
 
@@ -114,7 +109,7 @@ fn hear(
     out: &mut File,
     told: &mut dyn FnMut(String),
     goes_on: &dyn Fn(bool) -> Result<(), String>,
-    child: &mut Child,
+    child: &Child,
 ) -> Result<(), String> {
     let (mut line, mut piece, mut lines) = (Vec::new(), [0; 4096], 0);
     let mut tell = |line: &mut Vec<u8>| {
@@ -126,9 +121,9 @@ fn hear(
         goes_on(!is_silent)?;
         if is_silent {
             // Another program that it left behind may hold its output for ever.
-            match child.try_wait() {
-                Ok(Some(_)) => return Ok(()),
-                _ => continue,
+            match ended_within(child, Duration::ZERO) {
+                Some(_) => return Ok(()),
+                None => continue,
             }
         }
         let count = match out.read(&mut piece) {
