@@ -29,7 +29,7 @@ use std::{
 };
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, quantity::span_text, trial::WORKER};
-use pickfs_sys::last_words::LastWords;
+use pickfs_sys::{ended::ended_within, last_words::LastWords};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -47,6 +47,8 @@ const TOLD_CHARS_MAX: usize = 300;
 const LINES_WAITING: usize = 1;
 /// For a line that closed, to tell why.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+/// One that waits for a dead disk cannot be killed, and is left.
+const KILLED_WITHIN: Duration = Duration::from_secs(60);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
@@ -217,7 +219,8 @@ impl Drop for Player {
     fn drop(&mut self) {
         self.words = None;
         let _ = self.process.kill();
-        let _ = self.process.wait();
+        ended_within(&self.process, KILLED_WITHIN);
+        let _ = self.process.try_wait();
     }
 }
 

@@ -22,7 +22,10 @@ use std::{
 
 use pickfs_lab::worker_process::Heard;
 use pickfs_record::{Environment, trial::WORKER};
-use pickfs_sys::{ended::how, last_words::LastWords};
+use pickfs_sys::{
+    ended::{ended_within, how},
+    last_words::LastWords,
+};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::{
@@ -36,6 +39,8 @@ use crate::{
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
 const POLL: Duration = Duration::from_millis(50);
+/// One that waits for a dead disk cannot be killed, and is left.
+const KILLED_WITHIN: Duration = Duration::from_secs(60);
 
 pub struct Start<'a> {
     pub engine: Engine,
@@ -290,7 +295,8 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         let _ = self.engine.kill();
-        let _ = self.engine.wait();
+        ended_within(&self.engine, KILLED_WITHIN);
+        let _ = self.engine.try_wait();
     }
 }
 
