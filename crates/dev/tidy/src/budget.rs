@@ -34,8 +34,8 @@ const LINES: &[(&str, usize)] = &[
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits.
     // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long;
-    // figures of several lanes, or of some; the end of what a worker started.
-    ("core/lab", 9535),
+    // figures of several lanes, or of some; the end of what a worker started, of whole crews. What plans take, for claims.
+    ("core/lab", 9550),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong.
@@ -49,7 +49,7 @@ const LINES: &[(&str, usize)] = &[
     ("core/store", 2025),
     // A gate whose other lanes are elsewhere; last words, which lab, guest, ranks and fleet had, and roles need.
     // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for.
-    ("core/sys", 6835),
+    ("core/sys", 6845),
     // The word to begin comes when the recorder is there.
     ("core/worker", 365),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
@@ -80,12 +80,12 @@ const LINES: &[(&str, usize)] = &[
     ("extras/features", 4072),
     // Both ends of the line to a host, and all that a host may do wrong on it.
     ("extras/fleet", 1010),
-    // What repairs and checks a disk goes into the guest that mounts it.
-    ("extras/guest", 4670),
+    // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left.
+    ("extras/guest", 4675),
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
     // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
-    // blamed for whom it waits for.
-    ("extras/ranks", 4160),
+    // blamed for whom it waits for. A launcher is asked to end once.
+    ("extras/ranks", 4165),
     ("extras/serve", 2530),
 ];
 

@@ -39,8 +39,6 @@ use crate::{
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
 const POLL: Duration = Duration::from_millis(50);
-/// One that waits for a dead disk cannot be killed, and is left.
-const KILLED_WITHIN: Duration = Duration::from_secs(60);
 
 pub struct Start<'a> {
     pub engine: Engine,
@@ -295,7 +293,8 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         let _ = self.engine.kill();
-        ended_within(&self.engine, KILLED_WITHIN);
+        // One that waits for a dead disk cannot be killed, and is left.
+        ended_within(&self.engine, GuestPhase::PowerOff.limit(self.stretched_by));
         let _ = self.engine.try_wait();
     }
 }
