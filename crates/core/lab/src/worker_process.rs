@@ -207,8 +207,9 @@ fn read_lines(stream: impl Read + Send + 'static, lane: usize, inbox: Sender<Hea
 
 /// How long a worker that was asked to end may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
-/// One that was killed, at least.
-const KILLED_WITHIN: Duration = Duration::from_secs(1);
+/// One that was killed may be in a long sync, and has its files until then.
+const KILLED_WITHIN: Duration = Duration::from_secs(600);
+const KILLED_AT_LEAST: Duration = Duration::from_secs(1);
 
 impl Drop for ProcessHands {
     /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
@@ -221,9 +222,9 @@ impl Drop for ProcessHands {
         ended_within(&self.child, GRACE.saturating_sub(asked.elapsed()));
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         // One that waits for a dead server cannot be killed, and is left. All lanes that were asked at once have this time
-        // together; what the last of them holds then, the unmount waits for once more.
-        let left = (2 * GRACE).saturating_sub(asked.elapsed());
-        ended_within(&self.child, left.max(KILLED_WITHIN));
+        // together.
+        let left = KILLED_WITHIN.saturating_sub(asked.elapsed());
+        ended_within(&self.child, left.max(KILLED_AT_LEAST));
         let _ = self.child.try_wait();
     }
 }
