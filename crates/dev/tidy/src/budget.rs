@@ -35,7 +35,7 @@ const LINES: &[(&str, usize)] = &[
     // The host of a run, in digits.
     // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long;
     // figures of several lanes, or of some; the end of what a worker started, of whole crews. What plans take, for claims.
-    ("core/lab", 9550),
+    ("core/lab", 9552),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong.
