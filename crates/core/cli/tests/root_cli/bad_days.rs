@@ -7,8 +7,10 @@ use pickfs_candidate::undo::{Undo, UndoLog};
 use pickfs_record::{Event, Outcome, RunRecord};
 use pickfs_sys::loop_device::LoopDevice;
 use pickfs_sys::mount::{MountRequest, Mounted};
+use pickfs_sys::proc_root::ProcRoot;
+use pickfs_sys::process::tree_of;
 use pickfs_testkit::{only_if, with_ignored_signals};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 const SHORT: &str = "run quick --fs ext4 --fs ext4:noatime --measure 500ms --warmup 50ms
     --raw-probe 50ms --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
@@ -64,15 +66,21 @@ fn control_c_and_a_termination_are_told_kept_and_resumed() {
     only_if!(may_run(&["mkfs.ext4"]));
     let to_group = |session: &Session| session.signal_group(Signal::INT);
     let to_one = |session: &Session| {
-        let outer = rustix::process::Pid::from_raw(session.outer()).unwrap();
-        rustix::process::kill_process(outer, Signal::TERM).unwrap();
+        kill_process(Pid::from_raw(session.outer()).unwrap(), Signal::TERM).unwrap();
     };
     // As timeout(1) does: one to the program and one to its group are one request.
     let to_both = |session: &Session| {
         to_one(session);
         session.signal_group(Signal::TERM);
     };
-    let ways: [&dyn Fn(&Session); 3] = [&to_group, &to_one, &to_both];
+    // As pkill(1) does.
+    let to_name = |session: &Session| {
+        let tree = tree_of(session.outer() as u32, &ProcRoot::own()).unwrap();
+        for one in tree.iter().filter(|one| one.name == "pickfs") {
+            kill_process(Pid::from_raw(one.process_id as i32).unwrap(), Signal::TERM).unwrap();
+        }
+    };
+    let ways: [&dyn Fn(&Session); 4] = [&to_group, &to_one, &to_both, &to_name];
     for stop in ways {
         let (_folder, out) = folder();
         let session = in_the_second_trial(&out);
@@ -94,8 +102,7 @@ fn under_nohup_a_hang_up_ends_nothing() {
     session.wait_for_trial(2);
     session.wait_for_worker();
     for process in [session.outer(), session.inner()] {
-        let process = rustix::process::Pid::from_raw(process).unwrap();
-        rustix::process::kill_process(process, Signal::HUP).unwrap();
+        kill_process(Pid::from_raw(process).unwrap(), Signal::HUP).unwrap();
     }
     session.signal_group(Signal::INT);
     let (said, _) = session.end();
