@@ -122,6 +122,7 @@ fn capacity_is_drawn_where_it_was_measured() {
     {
         trial.counts.insert("capacity_per_s".into(), rate * 100_000.0);
     }
+    let findings = pickfs_analysis::findings(&run);
     let subject = Subject::new(&run, &findings);
     let charts = ChartKind::Capacity.draw(&subject, Look::PAGE);
     assert!(svg(&charts[0].scene, Setting::Alone).contains("412,000/s"));
