@@ -23,6 +23,10 @@ fn main() -> ExitCode {
     if let Some(ended) = extras::arrange().or_else(pickfs_worker::run) {
         return ended;
     }
+    if pickfs_sys::namespace::is_private() {
+        // Not `exe`: pkill(1) of our name reaches this one, too, and who got it with others passes it on to nobody.
+        let _ = rustix::thread::set_name(c"pickfs");
+    }
     let words: Vec<_> = std::env::args_os().collect();
     if let Some(line) = verb::successor(&words) {
         terminal::tell(&line);

@@ -18,8 +18,6 @@ pub fn plan() -> anyhow::Result<Option<Plan>> {
 /// there already. `way_on` says what to do after a violent end.
 pub fn enter(plan: Option<&Plan>, way_on: impl FnOnce() -> String) -> anyhow::Result<()> {
     if namespace::is_private() {
-        // Not `exe`: pkill(1) of our name reaches this program, too, and who got it with others passes it on to nobody.
-        let _ = rustix::thread::set_name(c"pickfs");
         return Ok(());
     }
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
