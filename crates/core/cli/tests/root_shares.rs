@@ -130,7 +130,7 @@ fn moosefs_keeps_what_two_hosts_append_and_shows_all_to_the_others() {
 fn ceph_fuse_shows_all_to_the_others_and_loses_what_two_hosts_append_or_map() {
     only_if!(has_ceph());
     let share = Share::served_by(CEPH);
-    let trials = share.asked(8, "--ranks-patience 60s");
+    let trials = share.asked(8, "--set wait=12s --ranks-patience 60s"); // a rename takes seconds: a tick of the server
     assert_answered_and_seen(&trials);
     for ask in ["append", "map"] {
         let trial = &trials[ask];
