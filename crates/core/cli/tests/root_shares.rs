@@ -1,7 +1,7 @@
-//! Shared file systems as Debian packs them, each with a server on a host of its own: what three other hosts see of each other
-//! there, and what is left when the server is killed. Asserted is what was seen of them before, in counts and order: both
-//! show within two seconds what another host did; of what two hosts append to one file MooseFS 3.0 keeps all, and ceph-fuse
-//! 16.2 half.
+//! Shared file systems, each with a server on a host of its own, as Debian packs them: what three other hosts see of each
+//! other there, and what is left when the server fails. Asserted is what was seen of them before, in counts and order: all show
+//! within seconds what another host did; of what two hosts append to one file MooseFS 3.0 keeps all, ceph-fuse 16.2 half, and
+//! NFS 4.2 of the kernel some.
 #![cfg(feature = "ranks")]
 #![allow(clippy::unwrap_used)]
 
@@ -21,6 +21,7 @@ use pickfs_testkit::{Program, install, only_if, until};
 
 const CEPH: &str = include_str!("network/ceph.sh");
 const MOOSEFS: &str = include_str!("network/moosefs.sh");
+const NFS: &str = include_str!("network/nfs.sh");
 
 fn has_ceph() -> bool {
     let servers = ["ceph-mon", "ceph-mgr", "ceph-osd", "ceph-mds", "ceph", "monmaptool"];
@@ -29,6 +30,12 @@ fn has_ceph() -> bool {
 
 fn has_moosefs() -> bool {
     has_hosts(&["mfsmaster", "mfschunkserver", "mfsmount", "/dev/fuse", "mpirun.openmpi"])
+}
+
+fn has_nfs() -> bool {
+    let servers = ["rpc.nfsd", "rpc.mountd", "exportfs", "nfsdcld", "mount.nfs4"];
+    let kernel = ["/proc/fs/nfsd", "/proc/fs/nfsfs", "mpirun.openmpi"];
+    has_hosts(&[&servers[..], &kernel].concat())
 }
 
 /// Mounted in the lab and on three hosts; the fourth one serves it.
@@ -63,22 +70,28 @@ impl Share {
         self.0.asked("shared")
     }
 
-    /// One trial in which a server is killed by words of the user; what serves is another process then.
-    fn asked_while_it_is_killed(&self, server: &str) -> TrialRecord {
-        let [ssh, number, words] =
-            ["bin/ssh", &format!("{server}.pid"), "kill-server"].map(|name| self.0.place(name));
-        let script = format!("#!/bin/sh\nexec {ssh} h9 kill -9 $(cat {number})\n");
+    /// One trial in which these words are said to the host of the server.
+    fn asked_in_a_fault(&self, to_server: &str) -> TrialRecord {
+        let words = self.0.place("fault");
+        let script = format!("#!/bin/sh\nexec {} h9 '{to_server}'\n", self.0.place("bin/ssh"));
         install(words.as_ref(), script.as_bytes());
-        let process = || fs::read_to_string(&number).unwrap();
-        let first = process();
         let more = format!(
             "--axis ask=append --set sync=fdatasync --set rate=10/s --measure 4s --set fault={words} \
              --allow-fault --ranks-patience 100s"
         );
         let trial = self.asked(1, &more).remove("append").unwrap();
-        until("another server", || (process() != first).then_some(()));
         let is_made = |note: &String| note.starts_with("fault: ended by exit code 0");
         assert!(trial.notes.iter().any(is_made), "{trial:?}");
+        trial
+    }
+
+    /// What serves is another process then.
+    fn asked_while_it_is_killed(&self, server: &str) -> TrialRecord {
+        let number = self.0.place(&format!("{server}.pid"));
+        let process = || fs::read_to_string(&number).unwrap();
+        let first = process();
+        let trial = self.asked_in_a_fault(&format!("kill -9 $(cat {number})"));
+        until("another server", || (process() != first).then_some(()));
         trial
     }
 }
@@ -154,5 +167,29 @@ fn a_master_of_moosefs_that_is_killed_ends_no_run_and_what_it_lost_is_said() {
 fn a_metadata_server_of_ceph_that_is_killed_ends_no_run_and_hides_no_loss() {
     only_if!(has_ceph());
     let trial = Share::served_by(CEPH).asked_while_it_is_killed("ceph-mds");
+    assert!(has_lost(&trial), "{trial:?}");
+}
+
+/// The length of a file that another host has made longer is asked for when a host opens it, or after seconds.
+#[test]
+#[ignore = "needs a kernel that serves NFS and mounts it: scripts/kernel-nfs"]
+fn nfs_of_the_kernel_shows_all_to_the_others_and_loses_what_two_hosts_append_or_map() {
+    only_if!(has_nfs());
+    let share = Share::served_by(NFS);
+    let trials = share.asked(8, "--set wait=30s --ranks-patience 100s");
+    assert_answered_and_seen(&trials);
+    for ask in ["append", "map"] {
+        assert!(has_lost(&trials[ask]), "{ask}: {:?}", trials[ask]);
+    }
+    assert!(!has_lost(&trials["lock"]), "{:?}", trials["lock"]);
+}
+
+#[test]
+#[ignore = "needs a kernel that serves NFS and mounts it, and stops the server: scripts/kernel-nfs"]
+fn a_server_of_nfs_that_is_stopped_and_started_ends_no_run_and_hides_no_loss() {
+    only_if!(has_nfs());
+    let share = Share::served_by(NFS);
+    let again = format!("/usr/sbin/rpc.nfsd 0 && sh {}", share.0.place("begin-to-serve"));
+    let trial = share.asked_in_a_fault(&again);
     assert!(has_lost(&trial), "{trial:?}");
 }
