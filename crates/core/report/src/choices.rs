@@ -86,7 +86,7 @@ fn choice(subject: &Subject, panel: &Panel, metric: &Metric) -> Cell {
     Cell { brief: Some(best.clone()), ..Cell::from(role(answer.end).of(best)) }.under(Some(end))
 }
 
-/// What is claimed of a candidate; its value and the interval of what is claimed.
+/// What is claimed of a candidate; the interval of that, and its value.
 fn candidate(subject: &Subject, panel: &Panel, metric: &Metric, label: &str, edge: f64) -> Cell {
     let Some(row) = panel.rows.iter().find(|row| row.label == label) else {
         return Cell::default();
@@ -101,7 +101,8 @@ fn candidate(subject: &Subject, panel: &Panel, metric: &Metric, label: &str, edg
     let found = comparison(panel, row, metric);
     let is_reference = row.label == panel.reference;
     Cell {
-        range: format!("{value}{survives} {}", interval.unwrap_or_default()).trim_end().into(),
+        // The interval is of the words above it, not of the value.
+        range: interval.map_or_else(String::new, |it| format!("{it}, ")) + &value + &survives,
         brief: Some(words.clone()),
         tip: found.map_or_else(String::new, |_| format!("right is faster; the edge is {edge:.1}x")),
         dot: found.filter(|_| !is_reference).and_then(|found| {
