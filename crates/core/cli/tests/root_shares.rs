@@ -67,7 +67,11 @@ impl Share {
         }
         until("the end of the run", || program.child.try_wait().unwrap());
         self.0.assert_nothing_stays();
-        self.0.asked("shared")
+        let trials = self.0.asked("shared");
+        for (ask, trial) in &trials {
+            println!("{ask}: {:?} {:?}", trial.outcome, trial.counts);
+        }
+        trials
     }
 
     /// One trial in which these words are said to the host of the server.
