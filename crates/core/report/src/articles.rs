@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use pickfs_analysis::{
-    articles::{Answer, Article, Evidence, Outcome},
+    articles::{Answer, Article, Evidence, Measure, Outcome},
     wording::{blocks_text, list as list_text, percent_over_one},
 };
 use pickfs_record::{RunRecord, quantity::counted};
@@ -38,7 +38,10 @@ const WORDS: [(&str, &str); 10] = [
         "not decided",
         "rows are there: too few blocks or slow episodes, or a fact withholds the answer",
     ),
-    ("not yet run", "a plan can answer it and was not run; what that takes stands beside it"),
+    (
+        "not yet run",
+        "a plan, or a table of features, can answer it; what that takes stands beside it",
+    ),
     ("not testable here", "why: its run lacks a row, no plan measures it, or it is advice"),
 ];
 
@@ -64,19 +67,23 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
     Document { title: title.into(), nodes }
 }
 
-/// `12 of 186 claims are decided by runs here, 4 more by sources: 9 seen here; 3 opposite here; ...`
+/// `12 of 186 claims are decided by runs here, 8 by a table of features, 4 by sources: 9 seen here; 3 opposite here; ...`
 pub fn sum(answers: &[Answer]) -> String {
-    let all: Vec<&Answer> = answers.iter().collect();
-    let decided = all.iter().filter(|answer| answer.outcome.is_answer()).count();
-    let scaled = all.iter().filter(|own| own.outcome.is_answer() && scale(own).is_some()).count();
-    let scaled = if scaled == 0 { String::new() } else { format!(" ({scaled} of them {SCALED})") };
-    let written = |own: &&&Answer| matches!(own.outcome, Outcome::Written { .. });
-    let written = match all.iter().filter(written).count() {
+    let count = |is_so: &dyn Fn(&Answer) -> bool| answers.iter().filter(|own| is_so(own)).count();
+    let is_of_table = |own: &Answer| matches!(own.claim.measure, Measure::Feature(_));
+    let is_of_run = |own: &Answer| own.outcome.is_answer() && !is_of_table(own);
+    let scaled = match count(&|own| is_of_run(own) && scale(own).is_some()) {
         0 => String::new(),
-        count => format!(", {count} more by sources"),
+        scaled => format!(" ({scaled} of them {SCALED})"),
     };
-    let claims = counted(all.len() as u64, "claim");
-    format!("{decided} of {claims} are decided by runs here{scaled}{written}: {}.", by_word(&all))
+    let of_table = count(&|own| own.outcome.is_answer() && is_of_table(own));
+    let written = count(&|own| matches!(own.outcome, Outcome::Written { .. }));
+    let others = [(of_table, "a table of features"), (written, "sources")];
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    let others: String = others.map(|(count, by)| format!(", {count} by {by}")).collect();
+    let (decided, claims) = (count(&is_of_run), counted(answers.len() as u64, "claim"));
+    let by_word = by_word(&answers.iter().collect::<Vec<_>>());
+    format!("{decided} of {claims} are decided by runs here{scaled}{others}: {by_word}.")
 }
 
 fn by_word(answers: &[&Answer]) -> String {

@@ -51,7 +51,7 @@ impl Outcome {
         }
     }
 
-    /// A run decided it.
+    /// A run decided it, or a table of features.
     pub fn is_answer(&self) -> bool {
         !self.is_open() && !matches!(self, Outcome::Shown { .. } | Outcome::Written { .. })
     }

@@ -60,7 +60,8 @@ fn answer(article: &Article, claim: &Claim, desks: &[Desk<'_>], known: &Known<'_
         }
         _ => of_runs(claim, desks, known),
     };
-    let takes = takes::answer(claim, &outcome, &runs, miss.as_ref(), known);
+    let unrun = takes::plans_timed(&unrun(claim, desks, known), known);
+    let takes = takes::answer(claim, &outcome, &runs, miss.as_ref(), &unrun);
     Answer { article: article.id.clone(), claim: claim.clone(), outcome, runs, takes }
 }
 
@@ -91,12 +92,9 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
     }
     runs.sort_by_key(|(_, strength)| Reverse(*strength));
     let runs: Vec<RunAnswer> = runs.into_iter().map(|(run, _)| run).collect();
-    let is_unrun = |plan: &str| {
-        known.plans.contains_key(plan) && desks.iter().all(|desk| desk.run.plan.name != plan)
-    };
     let outcome = match (runs.first(), &miss) {
         (Some(run), _) => run.outcome.clone(),
-        _ if claim.plans().any(is_unrun) => Outcome::NotYetRun,
+        _ if !unrun(claim, desks, known).is_empty() => Outcome::NotYetRun,
         (None, Some(miss)) => Outcome::not_testable(&miss.reason),
         (None, None) => {
             let (plans, workload) = (claim.plan_words(), &claim.workload);
@@ -104,6 +102,14 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
         }
     };
     (outcome, runs, miss)
+}
+
+/// Its plans that can be run and are not among those that were.
+fn unrun<'c>(claim: &'c Claim, desks: &[Desk<'_>], known: &Known<'_>) -> Vec<&'c str> {
+    let is_unrun = |plan: &&str| {
+        known.plans.contains_key(plan) && desks.iter().all(|desk| desk.run.plan.name != *plan)
+    };
+    claim.plans().filter(is_unrun).collect()
 }
 
 /// The article's own scale before another, a disk before a loop image, then the number of blocks and the later start.

@@ -35,21 +35,22 @@ fn block_s(run: &RunRecord) -> f64 {
 }
 
 /// `article-002-ubuntu (2 h) or article-002-guests (5 h)`.
-fn plans_timed(claim: &Claim, known: &Known<'_>) -> String {
-    let timed = |plan: &str| match known.plans.get(plan) {
+pub(super) fn plans_timed(plans: &[&str], known: &Known<'_>) -> String {
+    let timed = |plan: &&str| match known.plans.get(plan) {
         Some(time) if !time.is_empty() => format!("{plan} ({time})"),
-        _ => plan.to_owned(),
+        _ => (*plan).to_owned(),
     };
-    claim.plans().map(timed).collect::<Vec<_>>().join(" or ")
+    plans.iter().map(timed).collect::<Vec<_>>().join(" or ")
 }
 
-/// Of a claim as a whole; nothing where it is answered. A miss is of a run that should have answered.
+/// Of a claim as a whole; nothing where it is answered. A miss is of a run that should have answered; `unrun` are the plans
+/// that were not run.
 pub(super) fn answer(
     claim: &Claim,
     outcome: &Outcome,
     runs: &[RunAnswer],
     miss: Option<&Miss>,
-    known: &Known<'_>,
+    unrun: &str,
 ) -> String {
     if !outcome.is_open() {
         return String::new();
@@ -69,7 +70,10 @@ pub(super) fn answer(
             program()
         ),
         (_, Some(takes), _) => takes.clone(),
-        _ if *outcome == Outcome::NotYetRun => format!("a run of {}", plans_timed(claim, known)),
+        _ if *outcome == Outcome::NotYetRun => {
+            let given = miss.map(|miss| format!(" (in those given: {})", miss.reason));
+            format!("a run of {unrun}{}", given.unwrap_or_default())
+        }
         _ if !without.is_empty() => format!("a run of {plans} with {}", list(without)),
         (_, None, Some(wants)) => format!("a run of {plans} with {wants}"),
         _ => format!("a run of {plans}"),

@@ -159,7 +159,9 @@ fn a_claim_whose_plan_awaits_its_run_is_told_apart_from_one_that_none_answers() 
     assert_eq!(unrun.takes, "a run of roll (12 min) or kernels");
     assert_eq!(of("roll|kernels", "xfs", "kernels").runs.len(), 1);
     assert_eq!(reason(&of("roll", "zfs", "roll")), "no row of zfs");
-    assert_eq!(of("roll|kernels", "zfs", "roll").outcome, Outcome::NotYetRun);
+    let other = of("roll|kernels", "zfs", "roll");
+    assert_eq!(other.outcome, Outcome::NotYetRun);
+    assert_eq!(other.takes, "a run of kernels (in those given: no row of zfs)");
     let unknown = of("left-out", "xfs", "quick");
     assert_eq!(reason(&unknown), "no run of left-out with rows of journal was given");
     let never = put(&format!("plan = \"roll\"\ntakes = \"a time machine\"\n{XFS_MEAN}"), &[]);
