@@ -137,7 +137,11 @@ may() {
 install_packages() {
     local package unit log wanted=() absent=()
     log=$(mktemp)
-    for unit in "${served[@]}"; do has_unit "$unit" || absent+=("$unit"); done
+    for unit in "${served[@]}"; do
+        # Of ssh a newer package may bring another unit that listens: who has one of them keeps them all.
+        case $unit in ssh*) ! has_unit ssh.socket && ! has_unit ssh.service && ! has_unit sshd.service || continue ;; esac
+        has_unit "$unit" || absent+=("$unit")
+    done
     if [ "$family" = debian ]; then
         say "apt-get update"
         apt-get update -q </dev/null >"$log" 2>&1 || say "apt-get update failed: $(tail -n 3 "$log")"

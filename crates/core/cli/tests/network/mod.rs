@@ -99,10 +99,11 @@ impl Network {
 
     /// What the shell of a host says to these words, or that of the lab, within two minutes.
     pub fn on(&self, host: &str, words: &str) -> Said {
-        let ssh = ["timeout", "120", "ssh", "-o", "ConnectTimeout=10", host, words];
+        let limit = ["timeout", "--kill-after=10", "120"];
+        let ssh = ["ssh", "-o", "ConnectTimeout=10", host, words];
         let mut command = match host {
-            "lab" => self.inside(&["timeout", "120", "sh", "-c", words]),
-            _ => self.inside(&ssh),
+            "lab" => self.inside(&[&limit[..], &["sh", "-c", words]].concat()),
+            _ => self.inside(&[&limit[..], &ssh].concat()),
         };
         command.stdin(Stdio::null()).output().unwrap().into()
     }
