@@ -4,11 +4,11 @@
 //! pickfs compare RUN [RUN ...] --with claims [--article 002] [--markdown FILE] [--json]
 //! ```
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, slice::from_ref};
 
 use pickfs_analysis::{
     articles::{Answer, Article, Evidence, Measure, Outcome},
-    wording::{blocks_text, list as list_text, percent_over_one},
+    wording::{blocks_text, list as list_text, percent_over_one, unique},
 };
 use pickfs_record::{RunRecord, quantity::counted};
 
@@ -56,13 +56,11 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
     let mut legend = Table::new([("answer", Kind::Word), ("meaning", Kind::Text)]);
     WORDS.into_iter().for_each(|(word, meaning)| legend.row([word, meaning]));
     nodes.push(closed("What the answers mean", vec![Node::Table(legend)]));
-    match runs.is_empty() {
-        true => nodes.push(Node::Paragraph("No run was asked yet.".into())),
-        false => {
-            let lines = list(runs.iter().map(|run| run_text(run)));
-            nodes.push(closed("Runs that were asked", vec![lines]));
-        }
-    }
+    let asked = list(runs.iter().map(|run| run_text(run)));
+    nodes.push(match runs.is_empty() {
+        true => Node::Paragraph("No run was asked yet.".into()),
+        false => closed("Runs that were asked", vec![asked]),
+    });
     articles.iter().for_each(|article| nodes.extend(section(article, &of(article, answers))));
     Document { title: title.into(), nodes }
 }
@@ -110,11 +108,10 @@ fn run_text(run: &RunRecord) -> String {
 /// The part of a run's page: the claims that it has rows for; nothing without any.
 pub(crate) fn of_run(answers: &[Answer]) -> Option<Node> {
     let all: Vec<&Answer> = answers.iter().collect();
-    let nodes = vec![Node::Note(CAVEAT.into()), Node::Table(told(&all, "this run says"))];
+    let nodes = [vec![Node::Note(CAVEAT.into())], told(&all, "this run says")].concat();
     let fold = Fold { is_panel: true, ..Fold::closed(counted(all.len() as u64, "claim"), nodes) };
-    let nodes = vec![Node::Fold(fold)];
     let title = "What articles said of this".into();
-    (!all.is_empty()).then_some(Node::Section("articles", title, nodes))
+    (!all.is_empty()).then_some(Node::Section("articles", title, vec![Node::Fold(fold)]))
 }
 
 fn closed(title: &str, nodes: Vec<Node>) -> Node {
@@ -145,20 +142,18 @@ fn overview(articles: &[&Article], answers: &[Answer]) -> Table {
 }
 
 fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
-    let (seen, rest): (Vec<&Answer>, Vec<&Answer>) =
+    let (mut seen, rest): (Vec<&Answer>, Vec<&Answer>) =
         answers.iter().partition(|answer| !answer.runs.is_empty());
+    // What was found stands before what is open.
+    seen.sort_by_key(|answer| (answer.outcome.is_open(), !answer.outcome.is_answer()));
     let said = format!("{}: {}", counted(answers.len() as u64, "claim"), by_word(answers));
+    let how = Node::Note(format!("{}. {}.", article.by, article.setting).into());
     let mut nodes = vec![
         Node::Heading(2, format!("{}  {}", article.id, article.title).into()),
         Node::Paragraph(said.into()),
-        closed(
-            "By whom, and how",
-            vec![Node::Note(format!("{}. {}.", article.by, article.setting).into())],
-        ),
+        closed("By whom, and how", vec![how]),
     ];
-    if !seen.is_empty() {
-        nodes.push(Node::Table(told(&seen, "here")));
-    }
+    nodes.extend(told(&seen, "here"));
     if !rest.is_empty() {
         nodes.push(list(by_reason(&rest)));
     }
@@ -187,23 +182,32 @@ fn by_reason(answers: &[&Answer]) -> Vec<Text> {
     by_reason.into_iter().map(text).collect()
 }
 
-/// Claims that a run has rows for.
-pub(crate) fn told(answers: &[&Answer], says: &str) -> Table {
+/// Claims that a run has rows for, below what they were asked of.
+pub(crate) fn told(answers: &[&Answer], says: &str) -> Vec<Node> {
     let kind = Kind::Text;
-    let mut table =
-        Table::new([("the article said", kind), (says, Kind::Word), ("how it was seen", kind)]);
-    for answer in answers {
-        let role = match answer.outcome {
-            Outcome::Seen => Role::Winner,
-            Outcome::Opposite => Role::Opposite,
-            _ => Role::Equal,
-        };
-        let how = Cell::from(details(answer).join("\n"));
-        let scaled = scale(answer).map_or(String::new(), |_| format!(", {SCALED}"));
-        let word = role.of(format!("{}{scaled}", answer.outcome.words()));
-        table.row([said(answer).into(), word.into(), how]);
-    }
-    table
+    let heads = [("the article said", kind), (says, Kind::Word), ("how it was seen", kind)];
+    let below = |asked: String| {
+        let mut table = Table::new(heads);
+        for answer in answers.iter().filter(|answer| asked_of(answer) == asked) {
+            let role = match answer.outcome {
+                Outcome::Seen => Role::Winner,
+                Outcome::Opposite => Role::Opposite,
+                _ => Role::Equal,
+            };
+            let scaled = scale(answer).map_or(String::new(), |_| format!(", {SCALED}"));
+            let word = role.of(format!("{}{scaled}", answer.outcome.words()));
+            table.row([Cell::from(said(answer)), word.into(), details(answer).join("\n").into()]);
+        }
+        [Node::Note(asked.into()), Node::Table(table)]
+    };
+    unique(answers.iter().map(|answer| asked_of(answer))).into_iter().flat_map(below).collect()
+}
+
+/// `Asked of: 2026-11-23-files, loop image, scale=tiny; not the article's scale: scale tiny.`
+fn asked_of(answer: &Answer) -> String {
+    let stood = answer.first().map(|run| [from_ref(&run.run), &run.conditions[..]].concat());
+    let scale = scale(answer).map(|scale| format!("; not the article's scale: {scale}"));
+    format!("Asked of: {}{}.", stood.unwrap_or_default().join(", "), scale.unwrap_or_default())
 }
 
 fn said(answer: &Answer) -> Text {
@@ -227,14 +231,12 @@ fn scale(answer: &Answer) -> Option<String> {
 const PAIRS_SHOWN: usize = 3;
 
 /// What stands behind an answer, that which makes it first: pairs, why it is open, what was missing, other runs that
-/// say another thing, the run.
+/// say another thing.
 fn details(answer: &Answer) -> Vec<String> {
     let Some(run) = answer.first() else { return Vec::new() };
     let mut pairs: Vec<&Evidence> = run.evidence.iter().collect();
     pairs.sort_by_key(|pair| pair.outcome != answer.outcome);
-    let scale = scale(answer).map(|scale| format!("not the article's scale: {scale}"));
-    let shown = pairs.iter().take(PAIRS_SHOWN).map(|evidence| evidence.text.clone());
-    let mut lines: Vec<String> = scale.into_iter().chain(shown).collect();
+    let mut lines: Vec<_> = pairs.iter().take(PAIRS_SHOWN).map(|own| own.text.clone()).collect();
     if pairs.len() > PAIRS_SHOWN {
         lines.push(format!("and {} more pairs", pairs.len() - PAIRS_SHOWN));
     }
@@ -255,10 +257,6 @@ fn details(answer: &Answer) -> Vec<String> {
     if !run.without.is_empty() {
         lines.push(format!("not in this run: {}", run.without.join(", ")));
     }
-    lines.extend(
-        answer.dissent().map(|other| format!("{} says: {}", other.run, other.outcome.words())),
-    );
-    let stood = std::iter::once(&run.run).chain(&run.conditions).cloned().collect::<Vec<_>>();
-    lines.push(format!("({})", stood.join(", ")));
+    lines.extend(answer.dissent().map(|own| format!("{} says: {}", own.run, own.outcome.words())));
     lines
 }

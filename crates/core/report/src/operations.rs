@@ -31,10 +31,9 @@ pub fn nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
     }
     let title = if panel.title.is_empty() { "All cells" } else { &panel.title };
     let about = format!(
-        "Medians over trials with their range. A ratio is the rate of {reference} divided by \
-         the candidate's, as the articles print it: above 1, {reference} is faster. It is the \
-         median over the blocks, not the quotient of the medians, with its interval, \
-         which holds for it alone; where that leaves out 1 the ratio is bold. Blue is faster than {reference}, orange slower.",
+        "Medians over trials with their range. A ratio is the rate of {reference} divided by the \
+         candidate's: above 1, {reference} is faster. It is the median over the blocks, not the \
+         quotient of the medians, with its interval, which holds for it alone; where that leaves out 1 the ratio is bold. Blue is faster than {reference}, orange slower.",
         reference = panel.reference
     );
     let heading = Node::Heading(3, with_durability(title, panel).into());

@@ -128,7 +128,7 @@ fn tables(subject: &Subject, words: &str) -> Vec<Node> {
 fn claims(subject: &Subject, article: &str) -> Vec<Node> {
     let answers = of_run(subject.run, subject.findings);
     let own: Vec<&Answer> = answers.iter().filter(|answer| answer.article == article).collect();
-    (!own.is_empty()).then(|| Node::Table(told(&own, "this run says"))).into_iter().collect()
+    told(&own, "this run says")
 }
 
 /// When, on what and how it was measured, what its blocks say, what it leaves open, and what is in doubt.

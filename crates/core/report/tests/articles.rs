@@ -74,15 +74,16 @@ fn the_screen_has_counts_answers_and_reasons() {
 }
 
 #[test]
-fn an_answer_of_another_scale_says_so_in_its_word_and_first_line() {
+fn an_answer_of_another_scale_says_so_in_its_word_and_above_its_table() {
     let article = find("002").expect("built in");
     let speeds = vec![Speed::new("ext4", "write", 0.3)];
     let ask = FakePhasedRun { blocks: 24, lanes: vec![16], speeds, ..FakePhasedRun::column() };
     let screen = printed(article, &of_their_plans(article, &fake_phased_run(&ask)), 250, false);
-    let (_, answer) = screen.split_once("(002-write-float-64)").expect("a claim");
-    let (word, lines) = answer.trim_start().split_once('\n').expect("lines");
-    assert_eq!(word, "-> seen here, at another scale than the article's", "{screen}");
-    assert!(lines.trim_start().starts_with("not the article's scale: 16 processes"), "{screen}");
+    let (before, answer) = screen.split_once("(002-write-float-64)").expect("a claim");
+    let word = "-> seen here, at another scale than the article's\n";
+    assert!(answer.trim_start().starts_with(word), "{screen}");
+    let words = before.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("; not the article's scale: 16 processes"), "{screen}");
     assert!(screen.contains(" of them at another scale than the article's): "), "{screen}");
 }
 

@@ -101,7 +101,8 @@ impl Claim {
             measure => Some(format!("{measure}, {}{at}", self.relation)),
         };
         let said = [&self.because, &self.asks].into_iter().filter(|text| !text.is_empty());
-        predicate.into_iter().chain(said.cloned()).collect::<Vec<_>>().join("; ")
+        let asked: Vec<String> = predicate.into_iter().chain(said.cloned()).collect();
+        asked.join("; ").replace('|', " or ")
     }
 
     /// Its answer may be wrong by chance, so it has a part of a run's error.

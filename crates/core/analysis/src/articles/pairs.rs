@@ -262,11 +262,14 @@ fn open(two: [&Placed<'_>; 2], why: &str) -> Told {
 
 fn pair(claim: &Claim, desk: &Desk<'_>, two: [&Placed<'_>; 2], rules: Rules) -> Result<Told, Miss> {
     if let Some(row) = two.into_iter().find(|row| row.row.trials == 0) {
-        return miss(NO_RESULT, format!("{} has no result: {}", row.row.label, reason(row)));
+        let why = row.row.failure.as_deref().unwrap_or("no trial came to its end");
+        return miss(NO_RESULT, format!("{} has no result: {why}", row.row.label));
     }
     match &claim.measure {
         Measure::Number(metric) => {
-            compared(claim, desk, (&metric.to_string(), &[metric]), two, rules)
+            let op = two[0].op(metric).unwrap_or(&metric.op);
+            let name = metric.to_string().replacen(&metric.op, op, 1);
+            compared(claim, desk, (&name, &[metric]), two, rules)
         }
         Measure::Table(rows) => several::mean(claim, desk, rows, two, rules),
         Measure::Phases(rows) => several::each(claim, desk, rows, two, rules),
@@ -309,10 +312,6 @@ pub(super) fn compared(
     let own = Evidence { panel, subject, object, ratio, outcome, text, ..Evidence::default() };
     let (interval, blocks) = (found.interval, found.blocks);
     Ok((Evidence { interval, blocks, is_planned, ..own }, Some(found)))
-}
-
-fn reason(placed: &Placed<'_>) -> String {
-    placed.row.failure.clone().unwrap_or("no trial came to its end".into())
 }
 
 /// `xfs 1.38x faster than ext4 [1.21, 1.57]`; nothing is called faster that is not told apart.

@@ -6,6 +6,7 @@ use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     fs,
+    iter::once,
 };
 
 use pickfs_analysis::{
@@ -18,7 +19,7 @@ use pickfs_record::{Findings, Plan, RunRecord};
 use pickfs_report::{
     Subject,
     articles::{claims_document, sum},
-    document::markdown::markdown,
+    document::{Node, markdown::nodes},
     part::{PartError, part},
 };
 use pickfs_store::RunFile;
@@ -129,14 +130,10 @@ fn the_claims_are_what_all_runs_say() {
     pickfs_engine_workloads::add();
     let runs: Vec<Run> = names().iter().filter_map(|name| read(name)).collect();
     let answers = asked(&runs);
-    let page = "docs/articles/what-the-articles-said.md";
-    put(page, &mut |part| (part == "claims").then(|| claims(&answers, &runs)));
     put("README.md", &mut |part| (part == "claims").then(|| sum(&answers)));
-    put("docs/articles/README.md", &mut |part| {
-        let article = part.strip_prefix("claims ")?;
-        let own = answers.iter().filter(|answer| answer.article == article).cloned();
-        Some(sum(&own.collect::<Vec<_>>()))
-    });
+    let mut parts = claims(&answers, &runs);
+    put("docs/questions/five-articles.md", &mut |part| parts.remove(part));
+    assert!(parts.is_empty(), "the page of articles lacks {:?}", parts.keys());
 }
 
 /// What runs, the features of file systems (where `reference/features.json` is) and what is written of them say.
@@ -150,13 +147,14 @@ fn asked(runs: &[Run]) -> Vec<Answer> {
     answers(articles(), &sources, &known)
 }
 
-fn claims(answers: &[Answer], runs: &[Run]) -> String {
+/// What runs say to all claims, then to those of each article: the page has headings of its own.
+fn claims(answers: &[Answer], runs: &[Run]) -> BTreeMap<String, String> {
     let all: Vec<&Article> = articles().iter().collect();
     let runs: Vec<&RunRecord> = runs.iter().map(|(run, _)| run).collect();
-    let mut document = claims_document(&all, answers, &runs);
-    // The page has a heading of its own.
-    document.nodes.remove(0);
-    markdown(&document)
+    let document = claims_document(&all, answers, &runs);
+    let below = document.nodes.split(|node| matches!(node, Node::Heading(..))).skip(1);
+    let names = all.iter().map(|article| format!("claims {}", article.id));
+    once("claims".to_owned()).chain(names).zip(below.map(nodes)).collect()
 }
 
 /// A source never counts as a measurement; one that says otherwise is told so.
