@@ -15,9 +15,9 @@ use pickfs_record::{RunRecord, quantity::counted};
 use crate::document::{Cell, Column, Document, Fold, Kind, Node, Role, Table, Text, list};
 
 /// What a reader must know before believing any line.
-const CAVEAT: &str = "Each answer is of this machine. A claim over several pairs of rows is seen only where each \
-    pair bears it out. Runs of the plan that was made for a claim answer it, and no others. All claims that a run \
-    answers share a part of the five per cent that it may err, so few blocks decide little.";
+const CAVEAT: &str = "Each answer is of this machine. What was asked, with its bound and place, is ours. A claim over \
+    several pairs of rows is seen only where each pair bears it out. Only runs of the plan made for a claim answer \
+    it. All claims that a run answers share a part of the five per cent that it may err, so few blocks decide little.";
 
 /// The words of an outcome with what they mean, in the order of their tables.
 const WORDS: [(&str, &str); 10] = [

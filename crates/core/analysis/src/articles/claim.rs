@@ -102,7 +102,7 @@ impl Claim {
         };
         let said = [&self.because, &self.asks].into_iter().filter(|text| !text.is_empty());
         let asked: Vec<String> = predicate.into_iter().chain(said.cloned()).collect();
-        asked.join("; ").replace('|', " or ")
+        asked.join("; ").replace('|', " or ").replace("dominates", "faster in all rows")
     }
 
     /// Its answer may be wrong by chance, so it has a part of a run's error.

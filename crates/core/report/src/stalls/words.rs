@@ -65,16 +65,17 @@ pub fn headlines(subject: &Subject) -> Vec<String> {
     found.iter().take(SENTENCES).map(sentence).collect()
 }
 
-/// A sentence for each cell, with the holders; nothing where nothing was explained.
+/// A sentence for each operation of each cell, with the holders: what the plan compares first, then by slow time.
 pub(crate) fn in_full(subject: &Subject) -> Option<Vec<String>> {
-    let of = |table: &StallTable| {
-        let subject = table.subject.clone();
-        let ops = table.ops.iter();
-        ops.map(move |op| format!("{subject}, {}: {}.", about(table, op), shares(op, true)))
-            .collect::<Vec<_>>()
+    let asked = &subject.run.plan.design.primary;
+    let is_asked = |op: &OpTable| asked.iter().any(|metric| metric.names(&op.op));
+    let each = subject.stalls.iter().flat_map(|table| table.ops.iter().map(move |op| (table, op)));
+    let mut all: Vec<_> = each.collect();
+    all.sort_by_key(|(_, op)| (!is_asked(op), std::cmp::Reverse(op.sums.total_ns)));
+    let told = |(table, op): (&StallTable, &OpTable)| {
+        format!("{}, {}: {}.", table.subject, about(table, op), shares(op, true))
     };
-    let all: Vec<String> = subject.stalls.iter().flat_map(of).collect();
-    (!all.is_empty()).then_some(all)
+    (!all.is_empty()).then(|| all.into_iter().map(told).collect())
 }
 
 pub fn tier(table: &StallTable) -> Option<String> {
