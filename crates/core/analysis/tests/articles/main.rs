@@ -91,7 +91,8 @@ fn reason(answer: &Answer) -> &str {
 
 #[test]
 fn a_loop_plants_seen_opposite_and_no_difference() {
-    let seen = put(XFS_MEAN, &[mean_run(700.0, 500.0, 16)]);
+    let of_two = XFS_MEAN.replace("append.mean", "roll|append.mean");
+    let seen = put(&of_two, &[mean_run(700.0, 500.0, 16)]);
     assert_eq!(seen.outcome, Outcome::Seen);
     let run = seen.first().expect("a run");
     let evidence = &run.evidence[0];
