@@ -48,8 +48,9 @@ const WORDS: [(&str, &str); 10] = [
 /// The answers to the claims of these articles, and the runs that were asked.
 pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRecord]) -> Document {
     let title = "What the articles said, what this machine says";
-    let mut nodes = vec![Node::Heading(1, title.into()), Node::Paragraph(sum(answers).into())];
+    let mut nodes = vec![Node::Heading(1, title.into())];
     if articles.len() > 1 {
+        nodes.push(Node::Paragraph(sum(&answers.iter().collect::<Vec<_>>()).into()));
         nodes.push(Node::Table(overview(articles, answers)));
     }
     nodes.push(Node::Note(CAVEAT.into()));
@@ -66,7 +67,7 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
 }
 
 /// `12 of 186 claims are decided by runs here, 8 by a table of features, 4 by sources: 9 seen here; 3 opposite here; ...`
-pub fn sum(answers: &[Answer]) -> String {
+pub fn sum(answers: &[&Answer]) -> String {
     let count = |is_so: &dyn Fn(&Answer) -> bool| answers.iter().filter(|own| is_so(own)).count();
     let is_of_table = |own: &Answer| matches!(own.claim.measure, Measure::Feature(_));
     let is_of_run = |own: &Answer| own.outcome.is_answer() && !is_of_table(own);
@@ -80,8 +81,7 @@ pub fn sum(answers: &[Answer]) -> String {
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     let others: String = others.map(|(count, by)| format!(", {count} by {by}")).collect();
     let (decided, claims) = (count(&is_of_run), counted(answers.len() as u64, "claim"));
-    let by_word = by_word(&answers.iter().collect::<Vec<_>>());
-    format!("{decided} of {claims} are decided by runs here{scaled}{others}: {by_word}.")
+    format!("{decided} of {claims} are decided by runs here{scaled}{others}: {}.", by_word(answers))
 }
 
 fn by_word(answers: &[&Answer]) -> String {
@@ -146,11 +146,10 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
         answers.iter().partition(|answer| !answer.runs.is_empty());
     // What was found stands before what is open.
     seen.sort_by_key(|answer| (answer.outcome.is_open(), !answer.outcome.is_answer()));
-    let said = format!("{}: {}", counted(answers.len() as u64, "claim"), by_word(answers));
     let how = Node::Note(format!("{}. {}.", article.by, article.setting).into());
     let mut nodes = vec![
         Node::Heading(2, format!("{}  {}", article.id, article.title).into()),
-        Node::Paragraph(said.into()),
+        Node::Paragraph(sum(answers).into()),
         closed("By whom, and how", vec![how]),
     ];
     nodes.extend(told(&seen, "here"));

@@ -50,8 +50,8 @@ fn journal() -> RunRecord {
 fn the_screen_has_counts_answers_and_reasons() {
     let article = find("003").expect("built in");
     let screen = printed(article, &of_their_plans(article, &journal()), 100, false);
-    assert!(screen.contains("\n003  Improving journalling latency\n27 claims: 3 seen"), "{screen}");
-    assert!(screen.contains("\n3 of 27 claims are decided by runs here: 3 seen"), "{screen}");
+    let sum = "003  Improving journalling latency\n3 of 27 claims are decided by runs here: 3 seen";
+    assert!(screen.contains(sum), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let words_of_it =
         "It saw: 4-5 us. Asked: append.min service, under 5.00 us, at sync=none; of this";
