@@ -36,7 +36,8 @@ impl Stage for Stages {
     }
 
     fn stuck(&self) -> Option<String> {
-        self.machine.as_ref().and_then(|machine| machine.stuck.clone())
+        let machine = self.machine.as_ref().and_then(|machine| machine.stuck.clone());
+        machine.or_else(|| self.guests.as_ref()?.stuck())
     }
 
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {

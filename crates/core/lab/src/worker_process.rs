@@ -12,7 +12,7 @@ use std::{
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{
-    ended::{ended_within, how},
+    ended::{KILLED_WITHIN, ended_within, how},
     last_words::LastWords,
     live_page::LivePage,
     slow_operations::SlowOperations,
@@ -207,8 +207,6 @@ fn read_lines(stream: impl Read + Send + 'static, lane: usize, inbox: Sender<Hea
 
 /// How long a worker that was asked to end may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
-/// One that was killed may be in a long sync, and has its files until then.
-const KILLED_WITHIN: Duration = Duration::from_secs(600);
 const KILLED_AT_LEAST: Duration = Duration::from_secs(1);
 
 impl Drop for ProcessHands {

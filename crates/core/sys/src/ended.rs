@@ -14,6 +14,8 @@ use rustix::{
 
 use crate::program::Ended;
 
+/// One that was killed may be in a long write, and has its files until then.
+pub const KILLED_WITHIN: Duration = Duration::from_secs(600);
 const LOOK_EACH: Duration = Duration::from_millis(5);
 
 /// Of one that nobody has waited for; nothing where it goes on.

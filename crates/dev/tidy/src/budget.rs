@@ -34,8 +34,8 @@ const LINES: &[(&str, usize)] = &[
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits.
     // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long;
-    // figures of several lanes, or of some; the end of what a worker started, of whole crews. What plans take, for claims.
-    ("core/lab", 9552),
+    // figures of several lanes, or of some; the end of workers, guests and crews, and what they leave. What plans take, for claims.
+    ("core/lab", 9553),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong.
@@ -80,8 +80,8 @@ const LINES: &[(&str, usize)] = &[
     ("extras/features", 4072),
     // Both ends of the line to a host, and all that a host may do wrong on it.
     ("extras/fleet", 1010),
-    // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left.
-    ("extras/guest", 4675),
+    // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left, which ends the run.
+    ("extras/guest", 4694),
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
     // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
     // blamed for whom it waits for. A launcher is asked to end once.
