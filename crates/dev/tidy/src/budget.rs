@@ -19,9 +19,8 @@ const LINES: &[(&str, usize)] = &[
     // What replays a journal that its driver does not.
     ("core/candidate", 8730),
     // Features are asked in guests, too: which of them, and what a guest that cannot be had means.
-    // A run is reduced for others, and never over a whole one. Java's classes are built beside the test.
-    // The list of plans has groups and times. The verb of crashes: its words, the list
-    // of options, kills of it, real databases, a witness of a real disk, guests.
+    // A run is reduced for others, and never over a whole one. Java's classes are built beside the test. The list of
+    // plans has groups and times. Crashes: words, the list of options, kills, real databases, a witness of a disk, guests.
     // A fleet: a line for each host, hosts as network namespaces for ranks, too, a planted loss; pairs, and hosts of none.
     // Ranks: their words, three hosts on one machine, bad days, network file systems, killed servers, a plan's own consent.
     // A guest that is killed while a witness hears it, one that dies, a command that falls silent.
@@ -47,9 +46,10 @@ const LINES: &[(&str, usize)] = &[
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
-    // A gate whose other lanes are elsewhere; last words, which lab, guest, ranks and fleet had, and roles need.
+    // A gate whose other lanes are elsewhere; last words, which lab, guest, ranks and fleet had, and roles
+    // need, and the first of ours before all others.
     // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for.
-    ("core/sys", 6845),
+    ("core/sys", 6849),
     // The word to begin comes when the recorder is there.
     ("core/worker", 365),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
