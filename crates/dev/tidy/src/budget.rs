@@ -24,7 +24,7 @@ const LINES: &[(&str, usize)] = &[
     // A fleet: a line for each host, hosts as network namespaces for ranks, too, a planted loss; pairs, and hosts of none.
     // Ranks: their words, three hosts on one machine, bad days, network file systems, killed servers, a plan's own consent.
     // A guest that is killed while a witness hears it, one that dies, a command that falls silent.
-    ("core/cli", 12525),
+    ("core/cli", 12576),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
@@ -49,7 +49,7 @@ const LINES: &[(&str, usize)] = &[
     // A gate whose other lanes are elsewhere; last words, which lab, guest, ranks and fleet had, and roles
     // need, and the first of ours before all others.
     // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for.
-    ("core/sys", 6849),
+    ("core/sys", 6854),
     // The word to begin comes when the recorder is there.
     ("core/worker", 365),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
