@@ -112,7 +112,8 @@ struct Crew<'a> {
 }
 
 impl Drop for Crew<'_> {
-    /// A crew that did not come to its end is asked as one, so that all take away their files at once.
+    /// A crew that did not come to its end is asked as one, so that all take away their files at once, and none that cannot
+    /// be ended spares the others.
     fn drop(&mut self) {
         let is_over = |said: &Vec<WorkerMessage>| said.last().is_some_and(is_last);
         if !self.messages.iter().all(is_over) {
@@ -120,6 +121,7 @@ impl Drop for Crew<'_> {
                 lane.ask_to_end();
             }
         }
+        self.lanes.iter_mut().for_each(Worker::kill);
     }
 }
 
