@@ -303,11 +303,32 @@ mod tests {
         })
         .expect_err("interrupted");
         assert_eq!(error.to_string(), "interrupted");
-        let pid = std::fs::read_to_string(&pid_file).expect("a pid");
+        assert_ends(&pid_file);
+    }
+
+    fn assert_ends(pid_file: &Path) {
+        let pid = std::fs::read_to_string(pid_file).expect("a pid");
         pickfs_testkit::until("the end of the worker's child", || {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
             stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
         });
+    }
+
+    #[test]
+    fn what_a_worker_leaves_in_its_group_ends_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pid_file = folder.path().join("pid");
+        let finished = "echo '{\"event\":\"finished\"}'";
+        let left = format!("sleep 600 & echo $! > {}", pid_file.display());
+        played(&format!("{HELLO}; {READY}; read go; {left}; {finished}")).expect("a good worker");
+        assert_ends(&pid_file);
+    }
+
+    #[test]
+    fn a_worker_that_closes_its_output_and_goes_on_is_killed() {
+        let error = played(&format!("{HELLO}; exec >&- 2>&-; sleep 600")).expect_err("closed");
+        let said = "worker ended in its prepare phase by closing its output; it was killed";
+        assert_eq!(error.to_string(), said);
     }
 
     #[test]
