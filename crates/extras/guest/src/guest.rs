@@ -38,6 +38,8 @@ use crate::{
 
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
+/// Of the console; a longer one is several.
+const LINE_BYTES_MAX: u64 = 4 << 10;
 const POLL: Duration = Duration::from_millis(50);
 
 /// Of this program's first guest that was killed and went on.
@@ -366,7 +368,7 @@ fn watch_console(stream: impl Read + Send + 'static, shared: Arc<Shared>) {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
-        while matches!(stream.read_until(b'\n', &mut line), Ok(1..)) {
+        while let Ok(1..) = stream.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
             let text = String::from_utf8_lossy(&line).trim().to_owned();
             line.clear();
             let mut lines = lock(&shared.console);
