@@ -34,7 +34,7 @@ const LINES: &[(&str, usize)] = &[
     // The host of a run, in digits.
     // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long;
     // figures of several lanes, or of some; the end of workers, guests and crews, and what they leave. What plans take, for claims.
-    ("core/lab", 9587),
+    ("core/lab", 9624),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong.
