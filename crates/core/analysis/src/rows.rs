@@ -44,8 +44,9 @@ fn row(member: &Member<'_>, ops: Vec<OpSummary>) -> Row {
 
 /// What a row says of a failed trial; the end of a guest's console is the trial's own.
 pub(crate) fn told(reason: &str) -> String {
-    let kernel = |(what, _)| format!("{what}; what its kernel printed stands in the trial");
-    reason.split_once("; console: ").map_or_else(|| reason.into(), kernel)
+    let Some((what, printed)) = reason.split_once("; console: ") else { return reason.into() };
+    let said = printed.find("; it said: ").map_or("", |at| &printed[at..]);
+    format!("{what}; what its kernel printed stands in the trial{said}")
 }
 
 fn failure(trial: &TrialRecord) -> Option<&str> {
@@ -211,6 +212,7 @@ mod tests {
         assert_eq!((row.skipped, row.skip.as_deref()), (0, None));
         let said = "died; what its kernel printed stands in the trial";
         assert_eq!(told("died; console: RIP: 0010 | CS: 0010"), said);
+        assert_eq!(told("died; console: RIP; it said: a"), format!("{said}; it said: a"));
         assert_eq!(row.doubts, [("disturbed".to_string(), 1), ("not-steady".to_string(), 1)]);
         assert!(row.notes.is_empty());
         assert_eq!(row.counts, [("bytes_written".to_string(), 4.0 * 8.0 * 10_000.0 * 256.0)]);

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use pickfs_sys::ended::{KILLED_WITHIN, ended_within};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -81,7 +82,6 @@ impl Daemon {
 
     fn failure(&mut self, what: &'static str, limit: Duration) -> TargetError {
         let _ = self.child.kill();
-        let _ = self.child.wait();
         let mut output = String::new();
         let _ = self.said.rewind().and_then(|()| self.said.read_to_string(&mut output));
         let (output, seconds) = (output.trim(), limit.as_secs());
@@ -100,7 +100,9 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             let _ = self.child.kill();
-            let _ = self.child.wait();
+            // One that waits for a dead disk cannot be killed, and is left.
+            ended_within(&self.child, KILLED_WITHIN);
+            let _ = self.child.try_wait();
         }
     }
 }

@@ -19,6 +19,7 @@ use clap::Parser;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    pickfs_sys::signal_wait::keep_ended_children();
     pickfs_sys::signal_wait::outlive_file_limit();
     if let Some(ended) = extras::arrange().or_else(pickfs_worker::run) {
         return ended;

@@ -319,7 +319,7 @@ fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
     let run = record(&only_run(&network.folder.join("out")));
     let [parted, begun] = [0, 1].map(|at| reason(&run.trials[at]));
     assert!(parted.contains("too few secondaries have it"), "{parted}");
-    assert!(begun.contains("secondary-2: it ended without a word: ssh: "), "{begun}");
+    assert!(begun.contains("secondary-2: it ended before its answer; it said: ssh: "), "{begun}");
 }
 
 /// The line to the second host is cut while it measures, and the first program is killed: nobody's role goes on.

@@ -112,7 +112,8 @@ struct Crew<'a> {
 }
 
 impl Drop for Crew<'_> {
-    /// A crew that did not come to its end is asked as one, so that all take away their files at once.
+    /// A crew that did not come to its end is asked as one, so that all take away their files at once, and none that cannot
+    /// be ended spares the others.
     fn drop(&mut self) {
         let is_over = |said: &Vec<WorkerMessage>| said.last().is_some_and(is_last);
         if !self.messages.iter().all(is_over) {
@@ -120,6 +121,7 @@ impl Drop for Crew<'_> {
                 lane.ask_to_end();
             }
         }
+        self.lanes.iter_mut().for_each(Worker::kill);
     }
 }
 
@@ -301,11 +303,32 @@ mod tests {
         })
         .expect_err("interrupted");
         assert_eq!(error.to_string(), "interrupted");
-        let pid = std::fs::read_to_string(&pid_file).expect("a pid");
+        assert_ends(&pid_file);
+    }
+
+    fn assert_ends(pid_file: &Path) {
+        let pid = std::fs::read_to_string(pid_file).expect("a pid");
         pickfs_testkit::until("the end of the worker's child", || {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
             stat.map_or(true, |stat| stat.contains(") Z ")).then_some(())
         });
+    }
+
+    #[test]
+    fn what_a_worker_leaves_in_its_group_ends_with_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let pid_file = folder.path().join("pid");
+        let finished = "echo '{\"event\":\"finished\"}'";
+        let left = format!("sleep 600 & echo $! > {}", pid_file.display());
+        played(&format!("{HELLO}; {READY}; read go; {left}; {finished}")).expect("a good worker");
+        assert_ends(&pid_file);
+    }
+
+    #[test]
+    fn a_worker_that_closes_its_output_and_goes_on_is_killed() {
+        let error = played(&format!("{HELLO}; exec >&- 2>&-; sleep 600")).expect_err("closed");
+        let said = "worker ended in its prepare phase by closing its output; it was killed";
+        assert_eq!(error.to_string(), said);
     }
 
     #[test]

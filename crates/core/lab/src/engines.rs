@@ -52,6 +52,9 @@ pub trait Kernels {
 pub trait GuestStage {
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord;
 
+    /// Why no further guest can have the image.
+    fn stuck(&self) -> Option<String>;
+
     fn into_image(self: Box<Self>) -> GuestImage;
 }
 

@@ -36,7 +36,8 @@ impl Stage for Stages {
     }
 
     fn stuck(&self) -> Option<String> {
-        self.machine.as_ref().and_then(|machine| machine.stuck.clone())
+        let machine = self.machine.as_ref().and_then(|machine| machine.stuck.clone());
+        machine.or_else(|| self.guests.as_ref()?.stuck())
     }
 
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
@@ -47,5 +48,42 @@ impl Stage for Stages {
             _ => blank(order, BackingKind::Directory),
         };
         TrialRecord { started_s, ..record }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_candidate::GuestImage;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    use super::*;
+    use crate::{interrupt::Interrupt, settle::Quiet};
+
+    struct Left;
+
+    impl GuestStage for Left {
+        fn perform(&mut self, order: &TrialOrder<'_>, _: &mut dyn FnMut(Event)) -> TrialRecord {
+            blank(order, BackingKind::GuestImage)
+        }
+
+        fn stuck(&self) -> Option<String> {
+            Some("it goes on".into())
+        }
+
+        fn into_image(self: Box<Self>) -> GuestImage {
+            unreachable!("it has the image")
+        }
+    }
+
+    #[test]
+    fn a_guest_that_goes_on_lets_no_trial_follow() {
+        let (quiet, interrupt) = (Quiet::default(), Interrupt::default());
+        let plan = fake_run(&FakeRun::default()).plan;
+        let means = Means { plan, worker: "worker".into(), quiet, interrupt };
+        let stuck = |guests: Option<Box<dyn GuestStage>>| {
+            Stages { means: means.clone(), machine: None, guests, began: Instant::now() }.stuck()
+        };
+        assert_eq!(stuck(None), None);
+        assert_eq!(stuck(Some(Box::new(Left))).as_deref(), Some("it goes on"));
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{
-    ended::{ended_within, how},
+    ended::{KILLED_WITHIN, ended_within, how},
     last_words::LastWords,
     live_page::LivePage,
     slow_operations::SlowOperations,
@@ -60,6 +60,9 @@ pub trait Hands {
     fn say(&mut self, line: &str);
 
     fn ask_to_end(&mut self);
+
+    /// What is left of a process when it had its time since it was asked. It may not be gone yet.
+    fn kill(&mut self) {}
 
     /// With its last words.
     fn how_it_ended(&mut self) -> String;
@@ -163,6 +166,10 @@ impl Worker {
         self.hands.ask_to_end();
     }
 
+    pub fn kill(&mut self) {
+        self.hands.kill();
+    }
+
     pub fn died(&mut self, phase: &'static str) -> WorkerError {
         WorkerError::Died { phase, how: self.hands.how_it_ended() }
     }
@@ -183,6 +190,17 @@ impl Hands for ProcessHands {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
             Instant::now()
         });
+    }
+
+    /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
+    /// take away, and made to when it does not.
+    fn kill(&mut self) {
+        if ended_within(&self.child, Duration::ZERO).is_none() {
+            self.ask_to_end();
+        }
+        let asked = self.asked.unwrap_or_else(Instant::now);
+        ended_within(&self.child, GRACE.saturating_sub(asked.elapsed()));
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
     }
 
     fn how_it_ended(&mut self) -> String {
@@ -207,24 +225,15 @@ fn read_lines(stream: impl Read + Send + 'static, lane: usize, inbox: Sender<Hea
 
 /// How long a worker that was asked to end may take away what it made.
 const GRACE: Duration = Duration::from_secs(10);
-/// One that was killed may be in a long sync, and has its files until then.
-const KILLED_WITHIN: Duration = Duration::from_secs(600);
 const KILLED_AT_LEAST: Duration = Duration::from_secs(1);
 
 impl Drop for ProcessHands {
-    /// Whatever is left of the group ends here: asked first, as a worker may have files of its own to
-    /// take away, and made to when it does not.
     fn drop(&mut self) {
-        if ended_within(&self.child, Duration::ZERO).is_none() {
-            self.ask_to_end();
-        }
-        let asked = self.asked.unwrap_or_else(Instant::now);
-        ended_within(&self.child, GRACE.saturating_sub(asked.elapsed()));
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        self.kill();
         // One that waits for a dead server cannot be killed, and is left. All lanes that were asked at once have this time
         // together.
-        let left = KILLED_WITHIN.saturating_sub(asked.elapsed());
-        ended_within(&self.child, left.max(KILLED_AT_LEAST));
+        let gone = self.asked.map_or(Duration::ZERO, |asked| asked.elapsed());
+        ended_within(&self.child, KILLED_WITHIN.saturating_sub(gone).max(KILLED_AT_LEAST));
         let _ = self.child.try_wait();
     }
 }

@@ -14,9 +14,12 @@ use rustix::{
 
 use crate::program::Ended;
 
+/// One that was killed may be in a long write, and has its files until then.
+pub const KILLED_WITHIN: Duration = Duration::from_secs(600);
 const LOOK_EACH: Duration = Duration::from_millis(5);
 
-/// Of one that nobody has waited for; nothing where it goes on.
+/// Of one that nobody has waited for; nothing where it goes on. Under an ignored SIGCHLD nothing either, and its number
+/// is another's soon: see [`crate::signal_wait::keep_ended_children`].
 pub fn ended_within(child: &Child, time: Duration) -> Option<WaitIdStatus> {
     let (began, process) = (Instant::now(), Pid::from_child(child));
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;

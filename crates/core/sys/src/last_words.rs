@@ -8,7 +8,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-const LINES_MAX: usize = 50;
 const LINE_BYTES_MAX: u64 = 4 << 10;
 const LINES_TOLD: usize = 4;
 const LINE_CHARS_MAX: usize = 300;
@@ -18,14 +17,22 @@ const OURS: &str = "pickfs: ";
 
 #[derive(Debug, Default)]
 pub struct LastWords {
-    kept: Arc<Mutex<VecDeque<String>>>,
+    kept: Arc<Mutex<Kept>>,
     reading: Option<JoinHandle<()>>,
+}
+
+/// The first lines of ours are told where there are any: launchers have much to say of a rank that gave its reason, and
+/// thousands of ranks of the one that they waited for.
+#[derive(Debug, Default)]
+struct Kept {
+    ours: Vec<String>,
+    last: VecDeque<String>,
 }
 
 impl LastWords {
     /// Of a stream that may outlive its program: a child of it may hold it.
     pub fn of(stream: Option<impl Read + Send + 'static>) -> LastWords {
-        let kept = Arc::<Mutex<VecDeque<String>>>::default();
+        let kept = Arc::<Mutex<Kept>>::default();
         let reading = stream.map(|stream| {
             let kept = Arc::clone(&kept);
             thread::spawn(move || keep_last(stream, &kept))
@@ -46,14 +53,13 @@ impl LastWords {
             thread::sleep(LOOK_EACH);
         }
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        match told(&kept) {
-            words if words.is_empty() => how.into(),
-            words => format!("{how}{joint}{words}"),
-        }
+        let told =
+            if kept.ours.is_empty() { Vec::from(kept.last.clone()) } else { kept.ours.clone() };
+        if told.is_empty() { how.into() } else { format!("{how}{joint}{}", told.join(" | ")) }
     }
 }
 
-fn keep_last(stream: impl Read, kept: &Mutex<VecDeque<String>>) {
+fn keep_last(stream: impl Read, kept: &Mutex<Kept>) {
     let (mut stream, mut line, mut is_begin) = (BufReader::new(stream), Vec::new(), true);
     while let Ok(1..) = stream.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
         // The rest of a longer one is not kept.
@@ -65,28 +71,22 @@ fn keep_last(stream: impl Read, kept: &Mutex<VecDeque<String>>) {
     }
 }
 
-fn keep(line: &str, kept: &Mutex<VecDeque<String>>) {
+fn keep(line: &str, kept: &Mutex<Kept>) {
     let line: String = line.chars().take(LINE_CHARS_MAX).collect();
     let words: Vec<&str> = line.split_whitespace().collect();
     // One without letters is of a frame.
     if line.contains(char::is_alphabetic) {
+        let line = words.join(" ");
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() >= LINES_MAX {
-            kept.pop_front();
+        if !line.contains(OURS) {
+            kept.last.push_back(line);
+            if kept.last.len() > LINES_TOLD {
+                kept.last.pop_front();
+            }
+        } else if kept.ours.len() < LINES_TOLD {
+            kept.ours.push(line);
         }
-        kept.push_back(words.join(" "));
     }
-}
-
-/// The last lines, but the first of ours where there are any: launchers have much to say of a rank that gave its reason.
-fn told(kept: &VecDeque<String>) -> String {
-    let lines = || kept.iter().map(String::as_str);
-    let mut told: Vec<&str> = lines().filter(|line| line.contains(OURS)).collect();
-    told.truncate(LINES_TOLD);
-    if told.is_empty() {
-        told.extend(lines().skip(kept.len().saturating_sub(LINES_TOLD)));
-    }
-    told.join(" | ")
 }
 
 #[cfg(test)]
@@ -108,6 +108,12 @@ mod tests {
             last_words.add(line);
         }
         assert_eq!(read("a"), "a: [1] pickfs: h2: no room | pickfs: h3: h2 is gone");
+        for rank in 0..100 {
+            last_words.add(&format!("rank {rank} aborted"));
+            last_words.add(&format!("pickfs: h{rank}: lost"));
+        }
+        let first = "a: [1] pickfs: h2: no room | pickfs: h3: h2 is gone | pickfs: h0: lost | pickfs: h1: lost";
+        assert_eq!(read("a"), first);
         assert_eq!(LastWords::default().behind("a", ": ", Duration::ZERO), "a");
     }
 }

@@ -1,5 +1,5 @@
 //! Waiting for signals instead of being interrupted by them, and telling who sent one. What was
-//! ignored when this program began (by nohup, by a shell for its background) stays ignored.
+//! ignored when this program began (by nohup, by a shell for its background) stays ignored, but for ends of children.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -30,6 +30,13 @@ pub fn outlive_file_limit() {
     };
 }
 
+/// Ended children are kept until they are waited for, which an ignored SIGCHLD undoes: it is inherited (execve(2)), and
+/// children vanish under it without a status. To be called at the start of main, before any thread.
+pub fn keep_ended_children() {
+    // SAFETY: SIG_DFL installs no handler.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 
@@ -58,14 +65,11 @@ impl SignalSet {
         }
     }
 
-    /// Blocks the set for this thread, makes sure that ended children are kept for waiting, and
-    /// gives back the mask that was in force.
+    /// Blocks the set for this thread, and gives back the mask that was in force.
     pub(crate) fn block(&self) -> io::Result<Self> {
         let mut before = MaybeUninit::uninit();
-        // SAFETY: both sets are valid for the call, and sigprocmask fills the second. SIG_DFL for
-        // SIGCHLD undoes an inherited SIG_IGN, under which children vanish without a status.
+        // SAFETY: both sets are valid for the call, and sigprocmask fills the second.
         unsafe {
-            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             if libc::pthread_sigmask(libc::SIG_BLOCK, &raw const self.0, before.as_mut_ptr()) != 0 {
                 return Err(io::Error::last_os_error());
             }

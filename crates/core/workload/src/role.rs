@@ -185,10 +185,10 @@ impl Player {
                 (format!("it was silent for {}", span_text(time.as_secs_f64())), Duration::ZERO)
             }
             Err(RecvTimeoutError::Disconnected) => {
-                ("it ended without a word".into(), LAST_WORDS_WITHIN)
+                ("it ended before its answer".into(), LAST_WORDS_WITHIN)
             }
         };
-        Err(self.odd(self.last_words.behind(&how, ": ", patience)))
+        Err(self.odd(self.last_words.behind(&how, "; it said: ", patience)))
     }
 
     fn check(&self, build: &str, format: u32) -> Result<(), Fault> {
@@ -203,7 +203,7 @@ impl Player {
 
     fn no_line_of_ours(&self, line: &[u8], why: impl Display) -> Fault {
         let line = begin_of(String::from_utf8_lossy(line).trim_end());
-        self.odd(format!("{line:?} is no line of ours: {}", begin_of(why)))
+        self.odd(format!("a line is none of ours: {}; it said: {line:?}", begin_of(why)))
     }
 
     pub fn end<T: DeserializeOwned>(&mut self) -> Result<T, Fault> {
@@ -318,7 +318,7 @@ mod tests {
         drop(silent);
         assert!(began.elapsed() < PATIENCE);
         let reason = refused("echo 'ssh: no route to host' >&2");
-        assert!(reason.ends_with("it ended without a word: ssh: no route to host"), "{reason}");
+        assert!(reason.ends_with("before its answer; it said: ssh: no route to host"), "{reason}");
     }
 
     #[test]
@@ -331,10 +331,10 @@ mod tests {
             long
         );
         for words in [long, without_end, &greets] {
-            assert!(refused(words).contains("is no line of ours: "), "{words}");
+            assert!(refused(words).contains("a line is none of ours: "), "{words}");
         }
         assert!(refused(&failed).ends_with("aaa"));
         let told = refused(&format!("{long} >&2"));
-        assert!(told.contains("it ended without a word: aaa"), "{told}");
+        assert!(told.contains("it ended before its answer; it said: aaa"), "{told}");
     }
 }

@@ -9,14 +9,14 @@ pub fn with_default_signals(command: &mut Command) -> &mut Command {
     with_signals(command, libc::SIG_DFL)
 }
 
-/// The program ignores them, as one that was started by nohup in the background does.
+/// The program ignores them, as one that was started by nohup in the background does, and the ends of its children.
 pub fn with_ignored_signals(command: &mut Command) -> &mut Command {
     with_signals(command, libc::SIG_IGN)
 }
 
 fn with_signals(command: &mut Command, how: libc::sighandler_t) -> &mut Command {
     let set = move || {
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT] {
+        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGCHLD] {
             // SAFETY: no handler is installed.
             if unsafe { libc::signal(signal, how) } == libc::SIG_ERR {
                 return Err(io::Error::last_os_error());

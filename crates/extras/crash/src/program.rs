@@ -21,6 +21,8 @@ use rustix::{
 };
 
 pub(crate) const CHECK_PATIENCE: Duration = Duration::from_secs(60);
+/// Of one that was killed. Where a check waits for its disk, that is taken away before.
+const KILLED_WITHIN: Duration = Duration::from_secs(180);
 /// Of a line that is kept; the rest of it promises nothing.
 const LINE_BYTES_MAX: usize = 4096;
 const LINES_MAX: usize = 1 << 20;
@@ -94,6 +96,9 @@ pub(crate) fn run(
     }
     // What it left behind, too, which would keep the file system from being unmounted.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    if ended_within(&child, KILLED_WITHIN).is_none() {
+        return Err(format!("`{name}` cannot be ended: it waits for the disk"));
+    }
     let status = child.wait().map_err(refused)?;
     heard.map(|()| status)
 }

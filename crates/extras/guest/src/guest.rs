@@ -14,7 +14,7 @@ use std::{
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     time::{Duration, Instant},
@@ -23,7 +23,7 @@ use std::{
 use pickfs_lab::worker_process::Heard;
 use pickfs_record::{Environment, trial::WORKER};
 use pickfs_sys::{
-    ended::{ended_within, how},
+    ended::{KILLED_WITHIN, ended_within, how},
     last_words::LastWords,
 };
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -38,7 +38,17 @@ use crate::{
 
 const CONSOLE_LINES: usize = 200;
 const CONSOLE_LINES_TOLD: usize = 6;
+/// Of the console; a longer one is several.
+const LINE_BYTES_MAX: u64 = 4 << 10;
 const POLL: Duration = Duration::from_millis(50);
+
+/// Of this program's first guest that was killed and went on.
+static LEFT: OnceLock<String> = OnceLock::new();
+
+/// A guest that cannot be ended writes on what it was given: nobody else may have that.
+pub(crate) fn left() -> Option<String> {
+    LEFT.get().cloned()
+}
 
 pub struct Start<'a> {
     pub engine: Engine,
@@ -73,7 +83,7 @@ struct Shared {
 }
 
 impl Guest {
-    /// After an error nothing of the guest is left.
+    /// After an error the guest has ended, or `left` tells that it has not.
     pub fn boot(start: &Start<'_>) -> Result<Guest, GuestError> {
         let mut guest = Guest::spawn(start)?;
         let (build, kernel) = guest.expect(GuestPhase::Boot, start.stop, |event| match event {
@@ -90,7 +100,6 @@ impl Guest {
         self.expect_facts(GuestPhase::Calibrate, stop)
     }
 
-    /// After an error the guest has ended.
     pub fn mount(&mut self, order: Order, stop: &dyn Fn() -> bool) -> Result<(), GuestError> {
         self.tell(&ToGuest::Mount(Box::new(order)));
         self.expect_word(GuestPhase::Modules, stop, FromGuest::ModulesLoaded)?;
@@ -293,8 +302,13 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         let _ = self.engine.kill();
-        // One that waits for a dead disk cannot be killed, and is left.
-        ended_within(&self.engine, GuestPhase::PowerOff.limit(self.stretched_by));
+        // One that waits for a dead disk cannot be killed.
+        if ended_within(&self.engine, KILLED_WITHIN).is_none() {
+            let number = self.engine.id();
+            let _ = LEFT.set(format!(
+                "the guest's engine, process {number}, was killed and goes on: it waits for the disk under its image"
+            ));
+        }
         let _ = self.engine.try_wait();
     }
 }
@@ -354,7 +368,7 @@ fn watch_console(stream: impl Read + Send + 'static, shared: Arc<Shared>) {
     std::thread::spawn(move || {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
-        while matches!(stream.read_until(b'\n', &mut line), Ok(1..)) {
+        while let Ok(1..) = stream.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
             let text = String::from_utf8_lossy(&line).trim().to_owned();
             line.clear();
             let mut lines = lock(&shared.console);

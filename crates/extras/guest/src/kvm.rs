@@ -18,6 +18,7 @@ use std::{
 };
 
 use pickfs_candidate::packages::Family;
+use pickfs_sys::ended::ended_within;
 
 use crate::{packages::PackageCache, qemu_program};
 
@@ -103,7 +104,8 @@ pub fn runs(qemu: &[OsString], accelerator: &str, limit: Duration) -> Result<(),
             }
         }
         let _ = guest.kill();
-        let _ = guest.wait();
+        ended_within(&guest, LIMIT);
+        let _ = guest.try_wait();
         Err(format!("nothing came of it in {:.0} s", limit.as_secs_f64()))
     });
     let _ = fs::remove_file(&disk);

@@ -1,10 +1,15 @@
 //! What the lab tells the first program of a guest, and what that answers, with the lanes' own lines: JSON, one message
 //! a line, on a port of a virtio console that nothing else writes to.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use pickfs_record::{Action, Environment};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// Lanes say their histograms in one, as those under ranks do.
+const MESSAGE_BYTES_MAX: u64 = 256 << 20;
+/// Of what is no message, in a reason.
+const TOLD_BYTES_MAX: usize = 300;
 
 /// Of a lane, in [`FromGuest::LaneEnded`].
 pub const ENDED_WELL: &str = "exit code 0";
@@ -97,9 +102,18 @@ pub fn send(message: &impl Serialize, to: &mut impl Write) -> io::Result<()> {
 
 /// `None` at the end of the stream, even in the middle of a line: who wrote it is dead.
 pub fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> Option<Result<T, String>> {
+    received(from, MESSAGE_BYTES_MAX)
+}
+
+fn received<T: DeserializeOwned>(
+    from: &mut impl BufRead,
+    bytes_max: u64,
+) -> Option<Result<T, String>> {
     let mut line = Vec::new();
-    let is_whole = from.read_until(b'\n', &mut line).is_ok() && line.ends_with(b"\n");
-    let text = String::from_utf8_lossy(&line);
+    let read = from.by_ref().take(bytes_max).read_until(b'\n', &mut line);
+    // A longer one is cut, and none.
+    let is_whole = read.is_ok() && (line.ends_with(b"\n") || line.len() as u64 == bytes_max);
+    let text = String::from_utf8_lossy(&line[..line.len().min(TOLD_BYTES_MAX)]);
     let wrong = |error| format!("`{}` is no message: {error}", text.trim_end());
     is_whole.then(|| serde_json::from_slice(&line).map_err(wrong))
 }
@@ -117,6 +131,8 @@ mod tests {
         assert_eq!(sent.clone().map(|_| receive(&mut all).unwrap()), sent.map(Ok));
         assert_eq!(receive::<ToGuest>(&mut all), None);
         assert_eq!(receive::<ToGuest>(&mut &bytes[..10]), None);
+        let cut = received::<ToGuest>(&mut bytes.as_slice(), 5).unwrap();
+        assert!(cut.unwrap_err().starts_with("`{\"do\"` is no message"));
         let strange = receive::<ToGuest>(&mut b"printk: lost\n".as_slice()).unwrap();
         assert!(strange.unwrap_err().starts_with("`printk: lost` is no message"));
     }

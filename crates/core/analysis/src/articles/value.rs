@@ -143,7 +143,12 @@ fn beside(
     // As its row says it: half way between two ratios lies another value than between two rates.
     let finite = values.values().filter(|value| value.is_finite());
     let own: Vec<f64> = finite.map(|value| if is_time { *value } else { 1.0 / value }).collect();
-    let own = text(median(&own));
+    let own = match own.len() {
+        // All failed, or some lost what was acknowledged.
+        0 => " has no value".into(),
+        all if all == values.len() => format!(" {}", text(median(&own))),
+        some => format!(" {} of {} that finished", text(median(&own)), blocks_text(some as u32)),
+    };
     // The slowest first, as times are written from the shortest.
     let (low, high) = found.interval.map_or((None, None), |(low, high)| (Some(low), Some(high)));
     let ends = if is_time { [high, low] } else { [low, high] };
@@ -151,7 +156,7 @@ fn beside(
         [Some(from), Some(to)] => format!(" [{}, {}]", word(from), word(to)),
         _ => String::new(),
     };
-    let text = format!("{metric} {own}{interval}; {}", blocks_text(found.blocks));
+    let text = format!("{metric}{own}{interval}; {}", blocks_text(found.blocks));
     Some((outcome, text, Some(found)))
 }
 

@@ -388,6 +388,22 @@ fn values_of_one_row_are_over_or_under_a_bound() {
     assert_eq!(said("append.rate", "reaches 90000"), "opposite here");
     let few = put(&claim("append.p50", "under 20us"), &[mean_run(700.0, 500.0, 4)]);
     assert!(matches!(few.outcome, Outcome::NotDecided { blocks: 4, .. }), "{few:?}");
+    let text = |kind| {
+        let mishaps = vec![Mishap::new("xfs", "", 3, kind)];
+        let syncs = vec!["none".into()];
+        let run = FakeRun {
+            blocks: 20,
+            candidates: two(700.0, 500.0),
+            syncs,
+            mishaps,
+            ..FakeRun::default()
+        };
+        put(&claim("append.p50", "under 20us"), &[fake_run(&run)]).runs[0].evidence[0].text.clone()
+    };
+    let failed = text(MishapKind::Failed("EIO".into()));
+    assert!(failed.contains(" of 19 blocks that finished"), "{failed}");
+    let lost = text(MishapKind::Flagged("records-lost".into(), "one".into()));
+    assert!(lost.starts_with("xfs: append.p50 has no value; "), "{lost}");
 }
 
 #[test]

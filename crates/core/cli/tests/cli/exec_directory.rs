@@ -1,9 +1,9 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::lab_session::Session;
-use crate::pickfs::{Said, folder, only_run, pickfs, reason, record};
+use crate::pickfs::{Said, command, folder, only_run, pickfs, reason, record};
 use pickfs_record::{Event, Outcome, TrialRecord};
-use pickfs_testkit::{hdr_log, until};
+use pickfs_testkit::{hdr_log, until, with_ignored_signals};
 use rustix::process::Signal;
 
 fn exec(more: &[&str], command: &[&str]) -> (Said, TrialRecord) {
@@ -50,6 +50,15 @@ fn a_failing_command_is_a_failed_trial_with_the_end_of_what_it_said() {
     let (_, accepted) = exec(&["--ignore-failure"], &["false"]);
     assert_eq!(accepted.outcome, Outcome::Finished);
     assert!(accepted.notes.iter().any(|note| note.contains("exit code 1")), "{accepted:?}");
+}
+
+#[test]
+fn how_a_command_ended_is_seen_where_the_ends_of_children_are_ignored() {
+    let ((_data, data), (_kept, out)) = (folder(), folder());
+    let mut program = command(&words(&data, &out, &[], &["sh", "-c", "exit 3"]));
+    let said = Said::from(with_ignored_signals(&mut program).output().unwrap());
+    let trial = record(&only_run(&out)).trials[0].clone();
+    assert_eq!(reason(&trial), "the command ended with exit code 3; it said nothing", "{said:?}");
 }
 
 #[test]

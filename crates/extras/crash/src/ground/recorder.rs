@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio},
     sync::{Arc, Mutex, PoisonError, atomic::Ordering::SeqCst},
+    time::Duration,
 };
 
 use fuser::{Config, MountOption};
@@ -15,6 +16,7 @@ use pickfs_guest::message::receive;
 pub(super) use pickfs_guest::message::send as say;
 use pickfs_record::trial::WORKER;
 use pickfs_sys::{
+    ended::ended_within,
     mount,
     shared_memory::{Kind, Shared},
 };
@@ -34,6 +36,9 @@ use crate::{
 const WORD: &str = "crash-disk";
 /// What a disk holds before anything was written: what it shows later is foreign, and no zeros.
 const FILL: u8 = 0xa5;
+
+/// Of one that was asked to end, or killed while it saves a recording.
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 /// One word: how many entries the log has.
 #[derive(Debug)]
@@ -218,8 +223,11 @@ impl Recorder {
     pub fn end(&mut self) -> Result<(), GroundError> {
         self.order(&Order::End)?;
         // The number of its session may be another's from now on.
-        let ended = self.child.lock().unwrap_or_else(PoisonError::into_inner).wait();
-        ended.map(drop).map_err(GroundError::Gone)
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        match ended_within(&child, ENDS_WITHIN) {
+            Some(_) => child.wait().map(drop).map_err(GroundError::Gone),
+            None => Err(GroundError::Recorder(format!("no end within {ENDS_WITHIN:?}"))),
+        }
     }
 
     /// An [`Order`], or first of all its task.
@@ -256,7 +264,8 @@ impl Breaker {
             let abort = format!("/sys/fs/fuse/connections/{}/abort", self.connection);
             let _ = std::fs::write(abort, "1");
             let _ = child.kill();
+            ended_within(&child, ENDS_WITHIN);
+            let _ = child.try_wait();
         }
-        let _ = child.wait();
     }
 }

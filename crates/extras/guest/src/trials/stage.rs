@@ -5,14 +5,15 @@
 //! guest   modules, calibration, mount, worker: prepare ... verify, unmount, power-off
 //! ```
 //!
-//! What a guest does wrong - it dies, hangs, cannot mount - is a failed row with the end of its console. Nothing
-//! of a guest outlives its trial.
+//! What a guest does wrong - it dies, hangs, cannot mount - is a failed row with the end of its console. One
+//! that cannot be ended with its trial has the image still, and ends the run.
 
 use std::{path::Path, time::Duration};
 
 use crate::{
     GuestError,
     engine::{self, DISK_INSIDE},
+    guest::left,
 };
 use pickfs_candidate::{GuestImage, fs, knob::MEMORY};
 use pickfs_record::{Event, TrialRecord};
@@ -126,6 +127,10 @@ impl GuestStage for Guests {
     fn perform(&mut self, order: &TrialOrder<'_>, tell: &mut dyn FnMut(Event)) -> TrialRecord {
         let (kind, interrupt) = (self.image.kind(), self.means.interrupt.clone());
         performed(order, kind, &interrupt, |record| self.trial(order, record, tell))
+    }
+
+    fn stuck(&self) -> Option<String> {
+        left()
     }
 
     fn into_image(self: Box<Self>) -> GuestImage {

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use crate::{
-    Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, packages::PackageError,
+    Engine, Guest, GuestError, Kernel, PackageCache, engine::DISK_INSIDE, guest::left,
+    packages::PackageError,
 };
 use pickfs_candidate::{GuestImage, Progress, TargetError, fs::FileSystem, guest_image::Inside};
 use pickfs_record::{BackingSpec, CandidateSpec};
@@ -85,9 +86,10 @@ impl<'a> Tour<'a> {
         // One that makes its candidate itself finds the disk's partition when it boots, so it is a guest for that alone.
         let is_alone = row.is_made_inside();
         if is_alone {
-            // It is gone either way, and this candidate had no part in how.
+            // This candidate had no part in how it ended.
             let _ = self.rest();
         }
+        left().map_or(Ok(()), Err)?;
         let made = self.image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut Vec::new());
         let inside = made.map_err(|error| error.to_string())?;
         let (own, running) = ([row], self.guest.take());
