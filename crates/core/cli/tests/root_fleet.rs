@@ -5,7 +5,6 @@
 mod lab_session;
 mod network;
 mod pickfs;
-mod slow_disk;
 
 use std::{
     fs,
@@ -13,18 +12,13 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use lab_session::{as_if_alone, kill, may_run};
+use lab_session::kill;
 use network::{Network, has_hosts, name_space};
 use pickfs::{folder, only_run, reason, record};
-use pickfs_analysis::{
-    compare::{Named, compare},
-    findings,
-};
-use pickfs_record::{Cell, RunRecord, TrialRecord};
+use pickfs_record::{Cell, RunRecord};
 use pickfs_store::RunFile;
 use pickfs_testkit::{install, only_if, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process};
-use slow_disk::SlowDisk;
 
 /// The build that it says is another one.
 const OTHER_BUILD: &str = r#"#!/bin/sh
@@ -56,14 +50,10 @@ impl Network {
         ours.into_iter().filter(|process| name_space(*process) == own).count()
     }
 
+    /// The plan on these hosts, started where the switch is.
     fn start(&self, hosts: &[&str], measure: &str) -> Child {
-        self.start_with(hosts, &format!("{PLAN} --blocks 1 --measure {measure}"))
-    }
-
-    /// A plan on these hosts, started where the switch is.
-    fn start_with(&self, hosts: &[&str], words: &str) -> Child {
         fs::write(self.folder.join("hosts"), hosts.join("\n")).unwrap();
-        let mut command = self.program(words);
+        let mut command = self.program(&format!("{PLAN} --blocks 1 --measure {measure}"));
         command
             .arg("--hosts-program")
             .arg(self.folder.join("bin/pickfs"))
@@ -163,88 +153,6 @@ fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     assert!(out.starts_with("2 of 3 hosts came back; "), "{out}{err}");
     assert_eq!(network.record(h3).ended.unwrap().how, "interrupted");
     network.assert_hosts_are_clean(&hosts);
-}
-
-/// As many as three hosts need who share an error. Others may end a run that they disturb after two: then more follow.
-const BLOCKS: u32 = 8;
-
-/// Nothing in it waits for a machine that is busy, and no operation is shorter for one.
-const PLANTED: &str = r#"name = "planted"
-question = "Which one?"
-workload = "journal"
-candidates = ["ext4"]
-params = { sync = "fdatasync", arrival = "closed", pause = "2ms", file_size = "1MiB" }
-[design]
-blocks = 8
-reference = "ext4"
-primary = [{ op = "durable", statistic = "min" }]
-[timing]
-raw_probe = "0ms"
-warmup = "50ms"
-measure = "400ms"
-settle = "0s"
-"#;
-
-/// The first blocks of all runs of a host as one, in which nobody was beside it.
-fn joined(network: &Network, host: &str) -> RunRecord {
-    let folders = fs::read_dir(network.folder.join("out")).unwrap().flatten();
-    let files = folders.map(|folder| folder.path().join(format!("{host}.pickfs")));
-    let mut runs = files.map(|file| RunFile::open(&file).and_then(|file| file.read()).unwrap());
-    let mut all = runs.next().unwrap();
-    for run in runs {
-        let before = all.trials.iter().map(|trial| trial.block).max().unwrap();
-        let later = |trial: TrialRecord| TrialRecord { block: trial.block + before, ..trial };
-        all.trials.extend(run.trials.into_iter().map(later));
-    }
-    all.trials.retain(|trial| trial.block <= BLOCKS);
-    as_if_alone(&mut all);
-    all
-}
-
-/// Two disks of which one flushes more slowly than others slow down: on one of three hosts it stands in the place of the
-/// other.
-#[test]
-#[ignore = "80 s on an idle machine, minutes on another: ./test --ring heavy"]
-fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
-    only_if!(may_run_here() && may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
-    let disks = [SlowDisk::mount(512 << 20), SlowDisk::mount(512 << 20)];
-    let attached = disks.each_ref().map(SlowDisk::attach);
-    for disk in &attached {
-        let made = Command::new("mkfs.ext4").args(["-q", "-F", disk.path()]).status().unwrap();
-        assert!(made.success());
-    }
-    disks[1].set_flush_ms(100);
-    let (kept, place) = folder();
-    let [one, two] = ["one", "two"].map(|name| place.join(name).to_str().unwrap().to_owned());
-    let [quick, slow] = attached.each_ref().map(|disk| disk.path());
-    let [h1, h2, h3] = [H[0], H[1], H[2]];
-    let planted = format!(
-        "set -e\ncase $1 in\nlab) mount {quick} {one}; mount {slow} {two} ;;\n\
-         {h3}) mount {slow} {one}; mount {quick} {two} ;;\nesac\n"
-    );
-    [&one, &two].iter().for_each(|folder| fs::create_dir(folder).unwrap());
-    let network = Network::within((kept, place), &[h1, h2, h3], &planted);
-    let plan = network.folder.join("planted.toml");
-    fs::write(&plan, PLANTED).unwrap();
-    let words = format!("run {} --yes --dir {one} --dir {two}", plan.display());
-    let runs = (0..BLOCKS / 2).find_map(|_| {
-        let mut run = network.start_with(&[h1, h2, h3], &words);
-        until("the end of a run", || run.try_wait().unwrap());
-        let (out, err) = (network.said("stdout"), network.said("stderr"));
-        assert!(out.starts_with("3 of 3 hosts came back; "), "{out}{err}");
-        let runs = [h1, h2, h3].map(|host| joined(&network, host));
-        let blocks = |run: &RunRecord| run.trials.iter().map(|trial| trial.block).max();
-        runs.iter().all(|run| blocks(run) == Some(BLOCKS)).then_some(runs)
-    });
-    let runs = runs.unwrap();
-    let found = runs.each_ref().map(findings);
-    let named = [h1, h2, h3].into_iter().zip(&runs).zip(&found);
-    let named = named.map(|((name, run), findings)| Named { name, run, findings });
-    let fleet = compare(&named.collect::<Vec<_>>()).fleet.unwrap();
-    let verdict = format!(
-        "By their own blocks ext4 on {one} is ahead of ext4 on {two} on 2 of 3 hosts, behind on 1 ({h3})."
-    );
-    assert!(fleet.answers[0].sentence.ends_with(&verdict), "{fleet:?}");
 }
 
 /// Folders that roles of a pair have made on a host.
