@@ -169,7 +169,7 @@ mod tests {
     fn ranks_of_one_host_have_the_bounds_of_its_first_one_which_hold_the_truth() {
         let wrong_ns = [0_u64, 0, 3_000_000_000, 3_000_000_000];
         let hosts: Vec<String> = ["h1", "h1", "h2", "h2"].map(String::from).into();
-        let (given, _) = all(4, |mpi| {
+        let given = all(4, |mpi| {
             let patience = Duration::from_secs(60);
             let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, patience) };
             let now_ns = || MonotonicClock.now_ns() + wrong_ns[mpi.rank()];
@@ -185,7 +185,7 @@ mod tests {
     fn bounds_that_come_by_another_host_hold_the_truth() {
         let hosts: Vec<String> = (0..ASK_ONE + 4).map(|host| format!("h{host}")).collect();
         let wrong_ns = |rank: usize| 1_000_000_000 * rank as u64;
-        let (given, _) = all(hosts.len(), |mpi| {
+        let given = all(hosts.len(), |mpi| {
             let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, Duration::from_secs(60)) };
             let now_ns = || MonotonicClock.now_ns() + wrong_ns(mpi.rank());
             (bounds(&group, &group.by_host(), &now_ns).unwrap(), mpi.sent(0, ASK_ONE + 3))

@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn all_leave_with_one_word_and_the_last_one_hears_that_all_others_wait() {
-        let (given, _) = all(3, |mpi| {
+        let given = all(3, |mpi| {
             let mut heard = false;
             let own = &mut |others| {
                 heard |= others;
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn one_who_gives_up_is_heard_by_all_who_are_at_work_wherever_it_is() {
         for broken in 0..3 {
-            let (given, _) = all(3, |mpi| {
+            let given = all(3, |mpi| {
                 let own = &mut |_| (mpi.rank() == broken).then_some(BREAKS);
                 meeting(false).hold(&group(&mpi, LONG), own).unwrap()
             });
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn who_does_not_come_is_named_with_its_host_wherever_it_is() {
         for missing in [0, 2] {
-            let (given, _) = all(3, |mpi| {
+            let given = all(3, |mpi| {
                 let group = group(&mpi, NONE);
                 if mpi.rank() > 0 {
                     if mpi.rank() != missing {
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn one_who_is_late_and_alive_is_waited_for_and_those_who_are_gone_are_named() {
-        let (given, _) = all(3, |mpi| {
+        let given = all(3, |mpi| {
             let group = Group { answer: LONG, ..group(&mpi, NONE) };
             // Rank 1 works until it has been asked three times.
             let has_word = || mpi.rank() != 1 || mpi.sent(0, 1) >= 3;

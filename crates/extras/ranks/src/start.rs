@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn all_name_one_moment_that_lies_ahead_for_each_of_them() {
         let wrong_ns = [0_u64, 5_000_000_000];
-        let (given, _) = all(2, |mpi| {
+        let given = all(2, |mpi| {
             let group = Group::new(&mpi, PATIENCE);
             let now_ns = || MonotonicClock.now_ns() + wrong_ns[mpi.rank()];
             let offset_ns = -(wrong_ns[mpi.rank()] as i64);
@@ -89,7 +89,7 @@ mod tests {
     /// The second rank's clock jumps when it hears of the first two moments.
     #[test]
     fn who_hears_too_late_makes_all_agree_anew_farther_ahead() {
-        let (given, _) = all(2, |mpi| {
+        let given = all(2, |mpi| {
             let group = Group::new(&mpi, PATIENCE);
             let late = Cell::new(if mpi.rank() == 1 { 2 } else { 0 });
             let began_ns = MonotonicClock.now_ns();
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_always_late_ends_it_for_all() {
-        let (given, _) = all(2, |mpi| {
+        let given = all(2, |mpi| {
             let group = Group::new(&mpi, PATIENCE);
             let late_ns = if mpi.rank() == 1 { 2 * AHEAD_NS_MAX } else { 0 };
             agree(&group, Bounds::SAME, &|| MonotonicClock.now_ns() + late_ns)
