@@ -14,7 +14,6 @@ use pickfs_record::{
 };
 
 use crate::{
-    clock::Bounds,
     error::RanksError,
     gathered::{Ask, gather},
     same_folder::drawn_token,
@@ -47,10 +46,9 @@ pub fn look(
         visible(&gathered.mpi)
     );
     for (facts, ranks) in &hosts {
-        let bounds = Bounds { min_ns: facts.min_ns, max_ns: facts.max_ns };
         let clock = match ranks.contains(&0) {
             true => "the clock that the others are compared with".into(),
-            false => format!("clock known to {}", duration_text(bounds.error_ns() as f64)),
+            false => format!("clock known to {}", duration_text(facts.bounds.error_ns() as f64)),
         };
         let ranks: Vec<String> = ranks.iter().map(usize::to_string).collect();
         let (host, kernel) = (visible(&facts.host), visible(&facts.kernel));

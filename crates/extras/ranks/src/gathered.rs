@@ -1,7 +1,6 @@
 //! The ranks of one trial, as the lab has them: all are there, of its build, and see its folder.
 
 use std::{
-    collections::HashMap,
     path::Path,
     sync::{
         Arc,
@@ -22,7 +21,9 @@ use pickfs_sys::mount::mount_of;
 use pickfs_workload::BUILD;
 
 use crate::{
+    clock::Bounds,
     error::RanksError,
+    group::by_host,
     launched::Launched,
     message::{FromRanks, Order, RankFacts, SharedFolder, ToRanks},
     same_folder,
@@ -127,16 +128,8 @@ impl Gathered {
 
     /// Each host, with its ranks.
     pub(crate) fn by_host(&self) -> Vec<(&RankFacts, Vec<usize>)> {
-        let mut places = HashMap::new();
-        let mut hosts: Vec<(&RankFacts, Vec<usize>)> = Vec::new();
-        for (number, rank) in self.ranks.iter().enumerate() {
-            let place = *places.entry((&rank.host, &rank.boot)).or_insert(hosts.len());
-            match hosts.get_mut(place) {
-                Some((_, ranks)) => ranks.push(number),
-                None => hosts.push((rank, vec![number])),
-            }
-        }
-        hosts
+        let by_host = by_host(self.ranks.iter().map(|rank| &*rank.host));
+        by_host.into_iter().map(|ranks| (&self.ranks[ranks[0]], ranks)).collect()
     }
 }
 
@@ -157,21 +150,25 @@ impl Ours for Gathered {
     }
 
     fn hosts(&self, said: &[Vec<WorkerMessage>]) -> Vec<HostShare> {
-        let clocks_ns = self.launched.clocks_ns();
+        // Rank 0 tells them before the last words of the lanes.
+        let clocks = self.events.try_iter().find_map(|event| match event {
+            FromRanks::Clocks { bounds } => Some(bounds),
+            _ => None,
+        });
+        let clocks = clocks.unwrap_or_default();
         let began_ns: Vec<Option<u64>> = said.iter().map(|lane| began_ns(lane)).collect();
         let first_ns = began_ns.iter().flatten().min().copied().unwrap_or(0);
         let share = |(facts, ranks): (&RankFacts, Vec<usize>)| {
             let began = ranks.iter().filter_map(|rank| *began_ns.get(*rank)?);
-            let clock = |rank: &usize| clocks_ns.get(*rank).copied();
-            let (offset_ns_min, offset_ns_max) =
-                ranks.first().and_then(clock).unwrap_or((facts.min_ns, facts.max_ns));
+            let clock = ranks.first().and_then(|rank| clocks.get(*rank).copied());
+            let Bounds { min_ns, max_ns } = clock.unwrap_or(facts.bounds);
             HostShare {
                 name: visible(&facts.host),
                 kernel: visible(&facts.kernel),
                 ranks: ranks.len() as u32,
                 mount: visible(&format!("{} {}", facts.folder.fs_type, facts.folder.source)),
-                offset_ns_min,
-                offset_ns_max,
+                offset_ns_min: min_ns,
+                offset_ns_max: max_ns,
                 start_skew_ns: began.max().unwrap_or(first_ns) - first_ns,
             }
         };

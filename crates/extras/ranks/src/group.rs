@@ -33,7 +33,7 @@ pub(crate) struct Group<'m> {
     pub(crate) patience: Duration,
     /// For who is there and has only to say so.
     pub(crate) answer: Duration,
-    /// By rank, as far as they are known.
+    /// By rank, as soon as they are known; no two hosts have one name.
     pub(crate) hosts: Vec<String>,
 }
 
@@ -76,17 +76,8 @@ impl<'m> Group<'m> {
         self.mpi.rank() == 0
     }
 
-    /// The ranks of each host, in the order of their first ones.
     pub(crate) fn by_host(&self) -> Vec<Vec<usize>> {
-        let (mut places, mut ranks) = (HashMap::new(), Vec::<Vec<usize>>::new());
-        for (rank, host) in self.hosts.iter().enumerate() {
-            let place = *places.entry(host).or_insert(ranks.len());
-            match ranks.get_mut(place) {
-                Some(known) => known.push(rank),
-                None => ranks.push(vec![rank]),
-            }
-        }
-        ranks
+        by_host(self.hosts.iter().map(String::as_str))
     }
 
     /// `rank 2 on h3`
@@ -260,6 +251,19 @@ impl<'m> Group<'m> {
     }
 }
 
+/// The ranks of each host, in the order of their first ones; the first one leads its host.
+pub(crate) fn by_host<'a>(hosts: impl Iterator<Item = &'a str>) -> Vec<Vec<usize>> {
+    let (mut places, mut ranks) = (HashMap::new(), Vec::<Vec<usize>>::new());
+    for (rank, host) in hosts.enumerate() {
+        let place = *places.entry(host).or_insert(ranks.len());
+        match ranks.get_mut(place) {
+            Some(known) => known.push(rank),
+            None => ranks.push(vec![rank]),
+        }
+    }
+    ranks
+}
+
 /// From whom a rank has what is shared: its number without the highest bit.
 pub(crate) fn above(rank: usize) -> usize {
     rank.checked_ilog2().map_or(0, |bit| rank - (1 << bit))
@@ -274,12 +278,10 @@ mod tests {
     use super::*;
     use crate::mpi::fake::all;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
-
     #[test]
     fn what_the_first_rank_has_all_have_and_what_each_has_the_first_one_gets_in_order() {
         let given = all(5, |mpi| {
-            let group = Group::new(&mpi, PATIENCE);
+            let group = Group::new(&mpi, Duration::from_secs(60));
             let shared = group.share(group.is_first().then(|| b"words".to_vec())).unwrap();
             let mut got = Vec::new();
             let own = vec![mpi.rank() as u8; mpi.rank()];
@@ -335,10 +337,7 @@ mod tests {
 
     #[test]
     fn ranks_are_put_together_by_host() {
-        let given = all(1, |mpi| {
-            let hosts = ["a", "b", "a", "c", "b"].map(String::from).into();
-            Group { hosts, ..Group::new(&mpi, PATIENCE) }.by_host()
-        });
-        assert_eq!(given[0], [vec![0, 2], vec![1, 4], vec![3]]);
+        let ranks = by_host(["a", "b", "a", "c", "b"].into_iter());
+        assert_eq!(ranks, [vec![0, 2], vec![1, 4], vec![3]]);
     }
 }

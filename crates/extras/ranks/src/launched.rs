@@ -46,7 +46,6 @@ struct Ears {
     last_words: LastWords,
     /// The number of lanes, and who hears them.
     lanes: Mutex<Option<(usize, Sender<Heard>)>>,
-    clocks_ns: Mutex<Vec<(i64, i64)>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -87,10 +86,6 @@ impl Launched {
     /// From now on somebody hears what the lanes say.
     pub(crate) fn hear_lanes(&self, count: usize, inbox: Sender<Heard>) {
         *lock(&self.heard.lanes) = Some((count, inbox));
-    }
-
-    pub(crate) fn clocks_ns(&self) -> Vec<(i64, i64)> {
-        lock(&self.heard.clocks_ns).clone()
     }
 
     /// The first event that is wanted, within a limit.
@@ -166,9 +161,6 @@ impl Ears {
                 Line::Other(text) => self.last_words.add(&text),
                 Line::Message(FromRanks::Said { lane, line }) => {
                     self.tell_lane(lane as usize, Some(line));
-                }
-                Line::Message(FromRanks::Clocks { bounds_ns }) => {
-                    *lock(&self.clocks_ns) = bounds_ns;
                 }
                 Line::Message(event) => {
                     // Each lane ends with the reason of all.

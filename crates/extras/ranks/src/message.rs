@@ -9,6 +9,8 @@ use std::{
 use pickfs_record::TrialSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::clock::Bounds;
+
 const MARK: &str = "pickfs-rank ";
 /// What one lane says of a trial is some megabytes.
 const LINE_BYTES_MAX: u64 = 256 << 20;
@@ -59,7 +61,7 @@ pub(crate) enum FromRanks {
     },
     /// By rank: its clock at the end of the trial, together with the bounds of its beginning.
     Clocks {
-        bounds_ns: Vec<(i64, i64)>,
+        bounds: Vec<Bounds>,
     },
     Read {
         lane: u32,
@@ -77,13 +79,12 @@ pub(crate) enum FromRanks {
 /// What a rank says of itself and of where it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RankFacts {
+    /// As rank 0 names it, once it has: two hosts may have one name, and their kernels were booted apart.
     pub(crate) host: String,
-    /// Two hosts may have one name: their kernels were booted apart.
     pub(crate) boot: String,
     pub(crate) kernel: String,
     pub(crate) build: String,
-    pub(crate) min_ns: i64,
-    pub(crate) max_ns: i64,
+    pub(crate) bounds: Bounds,
     pub(crate) folder: FolderSeen,
 }
 

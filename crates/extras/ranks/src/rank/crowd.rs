@@ -219,8 +219,8 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     let (order, words) =
         (Order { patience_s: 120.0, settle_s: 0.0, folder: None, starts: None }, Words::new(false));
     let patience = words::time(order.patience_s);
-    let (group, by_host) = (Group::new(&crowd, patience), Vec::new());
-    let mut rank = Rank { group, words: &words, order, by_host, bounds: Bounds::SAME };
+    let group = Group::new(&crowd, patience);
+    let mut rank = Rank { group, words: &words, order, bounds: Bounds::SAME };
     let facts: Vec<Rc<[u8]>> =
         (0..size).map(|rank| serde_json::to_vec(&facts_of(rank)).unwrap().into()).collect();
     let said = WorkerMessage::Note { text: "x".repeat(words_bytes) };
@@ -237,7 +237,7 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     rank.meet_each_other(&facts_of(0)).unwrap();
     step("who is there");
     crowd.ask_for_time();
-    rank.bounds = bounds(&rank.group, &rank.by_host, &now_ns).unwrap();
+    rank.bounds = bounds(&rank.group, &now_ns).unwrap();
     step("clocks");
     let token: Rc<[u8]> = last.as_bytes().into();
     let length: Rc<[u8]> = (token.len() as u64).to_le_bytes().as_slice().into();
@@ -246,7 +246,7 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
         rank if rank == size - 1 => vec![Does::Say(length.clone()), Does::Say(token.clone())],
         _ => Vec::new(),
     });
-    assert_eq!(same_folder::look(&rank.group, &rank.by_host, &shared).unwrap().problem, "");
+    assert_eq!(same_folder::look(&rank.group, &shared).unwrap().problem, "");
     crowd.gather(|rank| Rc::clone(&facts[rank]));
     rank.gathered(&facts_of(0)).unwrap();
     step("one folder");

@@ -89,8 +89,6 @@ struct Rank<'m> {
     group: Group<'m>,
     words: &'m Words,
     order: Order,
-    /// Ranks; the first one of each host leads it.
-    by_host: Vec<Vec<usize>>,
     bounds: Bounds,
 }
 
@@ -105,16 +103,17 @@ impl<'m> Rank<'m> {
             return Err(RanksError::Told("the lab's first word is no order; see its build".into()));
         };
         group.patience = words::time(order.patience_s);
-        Ok(Rank { group, words, order, by_host: Vec::new(), bounds: Bounds::SAME })
+        Ok(Rank { group, words, order, bounds: Bounds::SAME })
     }
 
     fn take_part(&mut self) -> Result<(), RanksError> {
         let mut own = facts();
         self.meet_each_other(&own)?;
-        self.bounds = bounds(&self.group, &self.by_host, &now_ns)?;
-        (own.min_ns, own.max_ns) = (self.bounds.min_ns, self.bounds.max_ns);
-        if let Some(shared) = self.order.folder.clone() {
-            own.folder = same_folder::look(&self.group, &self.by_host, &shared)?;
+        self.bounds = bounds(&self.group, &now_ns)?;
+        own.host.clone_from(&self.group.hosts[self.group.mpi.rank()]);
+        own.bounds = self.bounds;
+        if let Some(shared) = &self.order.folder {
+            own.folder = same_folder::look(&self.group, shared)?;
         }
         let ranks = self.gathered(&own)?;
         let mpi = self.group.mpi.name();
@@ -133,7 +132,6 @@ impl<'m> Rank<'m> {
         let names = unique_names(&ranks).join("\n").into_bytes();
         let names = self.group.share(self.group.is_first().then_some(names))?;
         self.group.hosts = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
-        self.by_host = self.group.by_host();
         Ok(())
     }
 

@@ -25,10 +25,11 @@ impl Rank<'_> {
         // What was closed on one host is to be seen on all.
         self.together()?;
         let own = self.group.mpi.rank();
+        let by_host = self.group.by_host();
         let leaders: Vec<usize> =
-            self.by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
+            by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
         let of_all = reader_of_all(spec, &leaders);
-        let readers = readers(&self.by_host, of_all);
+        let readers = readers(&by_host, of_all);
         let mut counts = vec![0_u32; readers.len()];
         readers.iter().flatten().for_each(|reader| counts[*reader] += 1);
         let lanes = (0_u32..).zip(&readers).filter(|(_, reader)| **reader == Some(own));

@@ -50,10 +50,10 @@ impl Rank<'_> {
         }
         lane.end();
         let began = self.bounds;
-        self.bounds = bounds(&self.group, &self.by_host, &now_ns)?;
+        self.bounds = bounds(&self.group, &now_ns)?;
         let drift = began.around(self.bounds);
-        let clocks = self.gathered(&(drift.min_ns, drift.max_ns))?;
-        self.words.tell(&FromRanks::Clocks { bounds_ns: clocks });
+        let bounds = self.gathered(&drift)?;
+        self.words.tell(&FromRanks::Clocks { bounds });
         let said = lane.take_words().into_iter().map(|line| on_first_clock(line, drift));
         self.hand_on(said.collect())?;
         match end {
@@ -63,11 +63,11 @@ impl Rank<'_> {
     }
 
     fn among(&self) -> Among {
-        let own = self.group.mpi.rank();
+        let (own, by_host) = (self.group.mpi.rank(), self.group.by_host());
         let is_own = |ranks: &Vec<usize>| ranks.contains(&own);
         Among {
-            host: self.by_host.iter().position(is_own).unwrap_or(0) as u32,
-            hosts: self.by_host.len() as u32,
+            host: by_host.iter().position(is_own).unwrap_or(0) as u32,
+            hosts: by_host.len() as u32,
             leads: self.leads(),
             offset_ns: self.bounds.middle_ns(),
             error_ns: self.bounds.error_ns(),
@@ -75,7 +75,7 @@ impl Rank<'_> {
     }
 
     pub(super) fn leads(&self) -> bool {
-        self.by_host.iter().any(|ranks| ranks.first() == Some(&self.group.mpi.rank()))
+        self.group.by_host().iter().any(|ranks| ranks.first() == Some(&self.group.mpi.rank()))
     }
 
     /// Nothing where the lab wants no trial after all.
