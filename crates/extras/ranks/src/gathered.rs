@@ -177,19 +177,14 @@ impl Ours for Gathered {
 
     fn read_back(&self, interrupt: &Interrupt) -> Result<Vec<ReadBack>, String> {
         let limit = READ_LIMIT * self.count() + self.patience;
-        let host = |rank: u32| {
-            let facts = self.ranks.get(rank as usize);
-            facts.map_or_else(|| format!("rank {rank}"), |facts| visible(&facts.host))
-        };
         let mut read = Vec::new();
         let ended = self.launched.expect(
             &self.events,
             (limit, "read what others wrote"),
             interrupt,
             |event| match event {
-                FromRanks::Read { lane, reader, found, why } => {
-                    let (writer, reader) = (host(lane), host(reader));
-                    let why = visible(&why);
+                FromRanks::Read(ReadBack { lane, writer, reader, found, why }) => {
+                    let [writer, reader, why] = [writer, reader, why].map(|text| visible(&text));
                     read.push(ReadBack { lane, writer, reader, found, why });
                     None
                 }

@@ -6,6 +6,7 @@ use std::{
     path::PathBuf,
 };
 
+use pickfs_lab::ranks::ReadBack;
 use pickfs_record::TrialSpec;
 use serde::{Deserialize, Serialize};
 
@@ -63,12 +64,7 @@ pub(crate) enum FromRanks {
     Clocks {
         bounds: Vec<Bounds>,
     },
-    Read {
-        lane: u32,
-        reader: u32,
-        found: Option<u64>,
-        why: String,
-    },
+    Read(ReadBack),
     /// Nothing follows.
     Ended,
     Failed {

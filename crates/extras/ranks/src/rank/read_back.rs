@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use pickfs_lab::ranks::ReadBack;
 use pickfs_record::{TrialSpec, WorkerMessage, trial::READ_BACK};
 use pickfs_workload::reader_of_all;
-use serde::{Deserialize, Serialize};
 
 use super::{Rank, lane::Lane};
 use crate::{error::RanksError, message::FromRanks};
@@ -12,13 +12,8 @@ use crate::{error::RanksError, message::FromRanks};
 /// All records of a lane.
 const READ_LIMIT: Duration = Duration::from_secs(180);
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Read {
-    lane: u32,
-    /// Nothing where this workload's files are not read by others.
-    found: Option<u64>,
-    why: String,
-}
+/// Nothing where this workload's files are not read by others, and why.
+type Found = (Option<u64>, String);
 
 impl Rank<'_> {
     pub(super) fn read_back(&mut self, spec: &TrialSpec) -> Result<(), RanksError> {
@@ -33,27 +28,28 @@ impl Rank<'_> {
         let mut counts = vec![0_u32; readers.len()];
         readers.iter().flatten().for_each(|reader| counts[*reader] += 1);
         let lanes = (0_u32..).zip(&readers).filter(|(_, reader)| **reader == Some(own));
+        let hosts = &self.group.hosts;
+        let told = |lane: u32, reader: usize, (found, why): Found| {
+            let [writer, reader] = [lane as usize, reader].map(|rank| hosts[rank].clone());
+            ReadBack { lane, writer, reader, found, why }
+        };
         let mut read = Vec::new();
         for (lane, _) in lanes {
             let spec = TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() };
-            let said = Lane::start(&spec, &self.group.hosts[own])?.all_words(READ_LIMIT);
+            let said = Lane::start(&spec, &hosts[own])?.all_words(READ_LIMIT);
             let said =
                 said.ok_or_else(|| unread(lane, &format!("not done after {READ_LIMIT:?}")))?;
-            read.push(judged(lane, &said)?);
+            read.push(told(lane, own, judged(lane, &said)?));
         }
         let patience = self.group.patience;
         let most = counts.into_iter().max().unwrap_or(0);
         self.group.patience = patience.max(READ_LIMIT * most);
         let all = self.gathered(&read)?;
         self.group.patience = patience;
-        for (reader, read) in (0..).zip(all) {
-            for Read { lane, found, why } in read {
-                self.words.tell(&FromRanks::Read { lane, reader, found, why });
-            }
-        }
+        all.into_iter().flatten().for_each(|read| self.words.tell(&FromRanks::Read(read)));
         for (lane, _) in (0..).zip(&readers).filter(|(_, reader)| reader.is_none()) {
-            let why = format!("all ranks are on {}", self.group.hosts[own]);
-            self.words.tell(&FromRanks::Read { lane, reader: lane, found: None, why });
+            let why = format!("all ranks are on {}", hosts[own]);
+            self.words.tell(&FromRanks::Read(told(lane, own, (None, why))));
         }
         Ok(())
     }
@@ -84,7 +80,7 @@ fn readers(by_host: &[Vec<usize>], of_all: Option<usize>) -> Vec<Option<usize>> 
     readers
 }
 
-fn judged(lane: u32, said: &[String]) -> Result<Read, RanksError> {
+fn judged(lane: u32, said: &[String]) -> Result<Found, RanksError> {
     let messages = said.iter().filter_map(|line| serde_json::from_str(line).ok());
     let mut read = None;
     let mut damage = String::new();
@@ -99,8 +95,7 @@ fn judged(lane: u32, said: &[String]) -> Result<Read, RanksError> {
             _ => {}
         }
     }
-    let (found, why) = read.ok_or_else(|| unread(lane, "the reader ended without a word"))?;
-    Ok(Read { lane, found, why })
+    read.ok_or_else(|| unread(lane, "the reader ended without a word"))
 }
 
 #[cfg(test)]
@@ -137,7 +132,7 @@ mod tests {
         let line = |message: &WorkerMessage| serde_json::to_string(message).unwrap();
         let found = |said: &[WorkerMessage]| {
             let said: Vec<String> = said.iter().map(line).collect();
-            judged(2, &said).map(|Read { found, why, .. }| (found, why)).map_err(|e| e.to_string())
+            judged(2, &said).map_err(|error| error.to_string())
         };
         let verified = WorkerMessage::Verified { checked: 7 };
         assert_eq!(
