@@ -62,7 +62,7 @@ pub(super) struct Lane {
     gate: StartingGate,
     host: String,
     /// Said and not yet handed on.
-    kept: Vec<String>,
+    kept: Vec<WorkerMessage>,
     has_said_all: bool,
 }
 
@@ -130,15 +130,16 @@ impl Lane {
                 Some(Step::Broken)
             }
             message => {
-                self.kept.push(line);
-                match message {
+                let step = match message {
                     WorkerMessage::Ready { .. } => Some(Step::Ready),
                     WorkerMessage::Finished => {
                         self.has_said_all = true;
                         Some(Step::Ended)
                     }
                     _ => None,
-                }
+                };
+                self.tell(message);
+                step
             }
         }
     }
@@ -153,7 +154,7 @@ impl Lane {
 
     /// As if the worker said so.
     pub(super) fn tell(&mut self, message: WorkerMessage) {
-        self.kept.extend(serde_json::to_string(&message));
+        self.kept.push(message);
     }
 
     pub(super) fn process(&self) -> u32 {
@@ -186,7 +187,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn take_words(&mut self) -> Vec<String> {
+    pub(super) fn take_words(&mut self) -> Vec<WorkerMessage> {
         std::mem::take(&mut self.kept)
     }
 

@@ -54,8 +54,9 @@ impl Rank<'_> {
         let drift = began.around(self.bounds);
         let bounds = self.gathered(&drift)?;
         self.words.tell(&FromRanks::Clocks { bounds });
-        let said = lane.take_words().into_iter().map(|line| on_first_clock(line, drift));
-        self.hand_on(said.collect())?;
+        let mut said = lane.take_words();
+        said.iter_mut().for_each(|message| put_on_first_clock(message, drift));
+        self.hand_on(&said)?;
         match end {
             Step::Ended => self.read_back(&spec),
             _ => Ok(()),
@@ -115,8 +116,7 @@ impl Rank<'_> {
             let step = meeting.hold(&self.group, &mut own)?;
             match step {
                 step if step == Step::Ready as u8 => {
-                    let said = lane.take_words();
-                    self.hand_on(said)?;
+                    self.hand_on(&lane.take_words())?;
                     self.words.hear(FIRST_WORD)?;
                     self.appointment()?;
                     lane.say_go();
@@ -152,8 +152,9 @@ impl Rank<'_> {
     }
 
     /// What the lanes said, to the lab: one lane after another, so that rank 0 holds one at most.
-    fn hand_on(&self, said: Vec<String>) -> Result<(), RanksError> {
-        let words = self.words;
+    fn hand_on(&self, said: &[WorkerMessage]) -> Result<(), RanksError> {
+        let (words, said) = (self.words, said.iter().flat_map(serde_json::to_string));
+        let said: Vec<String> = said.collect();
         self.group.gather(said.join("\n").into_bytes(), &mut |rank, bytes| {
             each_line(rank, &bytes, &mut |said| words.tell(said));
             Ok(())
@@ -195,11 +196,10 @@ fn is_of_phases(spec: &TrialSpec) -> bool {
     length().unwrap_or(false)
 }
 
-/// A line with its times as rank 0's clock has them; what has no times stays as it is.
-fn on_first_clock(line: String, bounds: Bounds) -> String {
-    let Ok(mut message) = serde_json::from_str::<WorkerMessage>(&line) else { return line };
+/// Its times as rank 0's clock has them.
+fn put_on_first_clock(message: &mut WorkerMessage, bounds: Bounds) {
     let shift = |time_ns: &mut u64| *time_ns = bounds.first_ns(mem::take(time_ns));
-    match &mut message {
+    match message {
         WorkerMessage::Op(op) => {
             for spike in &mut op.spikes {
                 let (due, start, end) = (&mut spike.due_ns, &mut spike.start_ns, &mut spike.end_ns);
@@ -210,9 +210,8 @@ fn on_first_clock(line: String, bounds: Bounds) -> String {
             [&mut phase.began_ns, &mut phase.ended_ns].into_iter().for_each(shift);
         }
         WorkerMessage::Load(load) => shift(&mut load.began_ns),
-        _ => return line,
+        _ => {}
     }
-    serde_json::to_string(&message).unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -236,14 +235,14 @@ mod tests {
     #[test]
     fn times_leave_a_rank_as_the_first_clock_has_them_and_nothing_else_changes() {
         let bounds = Bounds { min_ns: -1_010, max_ns: -990 };
-        let shifted = |message: &WorkerMessage| {
-            let line = on_first_clock(serde_json::to_string(message).unwrap(), bounds);
-            serde_json::from_str::<WorkerMessage>(&line).unwrap()
+        let shifted = |mut message: WorkerMessage| {
+            put_on_first_clock(&mut message, bounds);
+            message
         };
         let load = |began_ns| {
             WorkerMessage::Load(LoadRecord { began_ns, arrivals: 7, ..Default::default() })
         };
-        assert_eq!(shifted(&load(5_000)), load(4_000));
+        assert_eq!(shifted(load(5_000)), load(4_000));
         let op = |by: u64| {
             let spike = Operation {
                 due_ns: 2_000 + by,
@@ -253,14 +252,13 @@ mod tests {
             };
             WorkerMessage::Op(Box::new(OpRecord { spikes: vec![spike], ..OpRecord::default() }))
         };
-        assert_eq!(shifted(&op(1_000)), op(0));
+        assert_eq!(shifted(op(1_000)), op(0));
         let phase = |by: u64| {
             let named = PhaseRecord::named("write");
             let (began_ns, ended_ns) = (6_000 + by, 7_000 + by);
             WorkerMessage::Phase(Box::new(PhaseRecord { began_ns, ended_ns, ..named }))
         };
-        assert_eq!(shifted(&phase(1_000)), phase(0));
-        let line = "no word of ours".to_owned();
-        assert_eq!(on_first_clock(line.clone(), bounds), line);
+        assert_eq!(shifted(phase(1_000)), phase(0));
+        assert_eq!(shifted(WorkerMessage::Finished), WorkerMessage::Finished);
     }
 }
