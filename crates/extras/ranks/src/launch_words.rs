@@ -33,7 +33,7 @@ pub fn launch_words(text: &str) -> Result<Vec<String>, RanksError> {
 }
 
 fn wrong(text: &str, what: &str) -> RanksError {
-    RanksError::Words(format!("--ranks `{text}` {what}"))
+    RanksError::Told(format!("--ranks `{text}` {what}"))
 }
 
 /// What a launcher is told behind its own words, so that a job ends with the first of its ranks and rank 0 alone has the

@@ -57,7 +57,7 @@ impl Launched {
         words: &[String],
     ) -> Result<(Arc<Launched>, Receiver<FromRanks>), RanksError> {
         let Some((program, own)) = words.split_first() else {
-            return Err(RanksError::Words("--ranks names no launcher".into()));
+            return Err(RanksError::Told("--ranks names no launcher".into()));
         };
         let failed = |source| RanksError::NotStarted { program: program.clone(), source };
         let ours = std::env::current_exe().map_err(failed)?;

@@ -32,7 +32,7 @@ use crate::{
 };
 
 use lane::Step;
-use watch::{Watch, leave};
+use watch::{leave, watch_the_launcher};
 use words::Words;
 
 /// Behind `worker`: `pickfs worker rank`.
@@ -45,7 +45,7 @@ pub fn run() -> Option<ExitCode> {
         return None;
     }
     let _ = set_name(c"pickfs-rank");
-    let watch = Watch::begin();
+    watch_the_launcher();
     let host = host_name();
     let mpi = match Library::join() {
         Ok(mpi) => mpi,
@@ -62,7 +62,6 @@ pub fn run() -> Option<ExitCode> {
         leave(&mpi);
     }
     mpi.finish();
-    watch.end();
     Some(ExitCode::SUCCESS)
 }
 
