@@ -5,9 +5,9 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel},
+    sync::mpsc::{Receiver, TryRecvError, channel},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use pickfs_record::{TrialSpec, WorkerMessage, trial::WORKER};
@@ -197,18 +197,6 @@ impl Lane {
         if ended_within(&self.child, GRACE).is_none() {
             let _ = self.child.kill();
             ended_within(&self.child, GRACE);
-        }
-    }
-
-    /// What it says, until the end of its output; `None` where that takes longer.
-    pub(super) fn all_words(self, limit: Duration) -> Option<Vec<String>> {
-        let (began, mut all) = (Instant::now(), Vec::new());
-        loop {
-            match self.lines.recv_timeout(limit.saturating_sub(began.elapsed())) {
-                Ok(line) => all.push(line),
-                Err(RecvTimeoutError::Disconnected) => return Some(all),
-                Err(RecvTimeoutError::Timeout) => return None,
-            }
         }
     }
 
