@@ -110,7 +110,8 @@ impl Rank<'_> {
                 };
                 let step = lane.step(&mut at_once);
                 let may_stand = step.is_none() && meeting.waits_for_the_living;
-                let stands = may_stand.then(|| standstill.why(lane.process())).flatten();
+                let process = lane.process().filter(|_| may_stand);
+                let stands = process.and_then(|process| standstill.why(process));
                 stands.map(|why| lane.fail(why)).or(step).map(|step| step as u8)
             };
             let step = meeting.hold(&self.group, &mut own)?;
