@@ -11,14 +11,11 @@ use std::{
 
 use pickfs_record::WorkerMessage;
 
-use super::{
-    lane::Step,
-    trial::{each_line, meeting},
-    *,
-};
+use super::{trial::each_line, *};
 use crate::{
     clock::{ROUNDS, asked_by},
     group::{AHEAD_BYTES, NAP_MAX, Wait, above},
+    meeting::{Step, meet},
     message::{FolderSeen, SharedFolder, tell},
     mpi::Transfer,
 };
@@ -253,8 +250,8 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     for _ in 0..2 {
         // Ready, and at the end.
         crowd.all(|_| vec![Does::Tell(Step::Ready as u8), Does::Hear(Wait::Asleep)]);
-        let own = &mut |_| Some(Step::Ready as u8);
-        assert_eq!(meeting(false).hold(&rank.group, own).unwrap(), Step::Ready as u8);
+        let own = &mut |_| Some(Step::Ready);
+        assert_eq!(meet(&rank.group, false, own).unwrap(), Step::Ready);
     }
     step("two meetings");
     let not_late = Does::Say([0].as_slice().into());
@@ -296,9 +293,9 @@ mod tests {
         let mut looks = 0;
         let own = &mut |_| {
             looks += 1;
-            (looks > 3).then_some(Step::Ready as u8)
+            (looks > 3).then_some(Step::Ready)
         };
-        let missing = meeting(false).hold(&Group::new(&crowd, Duration::ZERO), own).unwrap_err();
+        let missing = meet(&Group::new(&crowd, Duration::ZERO), false, own).unwrap_err();
         assert!(missing.to_string().starts_with("rank 1, rank 2, "), "{missing}");
         let asked = crowd.asked_for_any.get();
         assert!(looks == 4 && (4..10).contains(&asked), "{asked} in {looks} looks");

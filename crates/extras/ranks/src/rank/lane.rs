@@ -12,35 +12,7 @@ use pickfs_record::{TrialSpec, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_workload::phase::GATE_BROKEN;
 
-use crate::error::RanksError;
-
-/// Where a worker stands; the largest of all lanes says what happens next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(super) enum Step {
-    /// Warmed up, waiting for the word.
-    Ready = 1,
-    AtGate,
-    /// The first lane wants caches dropped, while the others are at the gate.
-    Cold,
-    Ended,
-    /// It failed, was skipped or died: what it said last says how.
-    Broken,
-}
-
-impl Step {
-    /// Of all lanes together. One that is elsewhere than the others cannot be helped.
-    pub(super) fn of_all(words: &[u8]) -> u8 {
-        let (least, most) = words
-            .iter()
-            .fold((u8::MAX, 0), |(least, most), word| (least.min(*word), most.max(*word)));
-        let is_cold = (least, most) == (Step::AtGate as u8, Step::Cold as u8);
-        match least == most || is_cold {
-            true => most,
-            false => Step::Broken as u8,
-        }
-    }
-}
+use crate::{error::RanksError, meeting::Step};
 
 pub(super) struct Lane {
     /// The lab's way to be rid of one takes ten minutes where its server is dead. A rank has no such time: what is left is killed
@@ -162,30 +134,5 @@ impl Lane {
     /// It has said its last word, or is not to say another one.
     pub(super) fn end(&mut self) {
         let _ = self.worker.died("last");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lanes_that_stand_alike_go_on_and_one_that_stands_elsewhere_breaks_them() {
-        let of_all = |steps: &[Step]| {
-            Step::of_all(&steps.iter().map(|step| *step as u8).collect::<Vec<_>>())
-        };
-        use Step::{AtGate, Broken, Cold, Ended, Ready};
-        for (steps, all) in [
-            (&[Ready, Ready][..], Ready),
-            (&[AtGate, AtGate], AtGate),
-            (&[Cold, AtGate, AtGate], Cold),
-            (&[Cold], Cold),
-            (&[Ended, Ended], Ended),
-            (&[Ready, Broken], Broken),
-            (&[AtGate, Ended], Broken),
-            (&[Cold, Ready], Broken),
-        ] {
-            assert_eq!(of_all(steps), all as u8, "{steps:?}");
-        }
     }
 }

@@ -31,7 +31,6 @@ use crate::{
     start::{agree, wait_until},
 };
 
-use lane::Step;
 use watch::{leave, watch_the_launcher};
 use words::Words;
 

@@ -13,12 +13,12 @@ use pickfs_record::{
 };
 use pickfs_sys::residency::{Caches, drop_caches};
 
-use super::{Rank, Step, lane::Lane, now_ns, standstill::Standstill, words::FIRST_WORD};
+use super::{Rank, lane::Lane, now_ns, standstill::Standstill, words::FIRST_WORD};
 use crate::{
     clock::{Bounds, bounds},
     error::RanksError,
     group::Wait,
-    meeting::Meeting,
+    meeting::{Step, meet},
     message::{FromRanks, ToRanks},
     start::{agree, wait_until},
 };
@@ -93,7 +93,8 @@ impl Rank<'_> {
 
     /// Until all lanes have ended, or one of them cannot go on.
     fn measure(&self, lane: &mut Lane, spec: &TrialSpec) -> Result<Step, RanksError> {
-        let meeting = meeting(is_of_phases(spec));
+        // A phase takes what it takes, and a lane may stand by while another one works.
+        let waits_for_the_living = is_of_phases(spec);
         let runs_programs = matches!(&*spec.workload.name, "command" | "fio");
         let mut standstill = Standstill::new(self.group.patience, runs_programs);
         loop {
@@ -109,31 +110,29 @@ impl Rank<'_> {
                     }
                 };
                 let step = lane.step(&mut at_once);
-                let may_stand = step.is_none() && meeting.waits_for_the_living;
+                let may_stand = step.is_none() && waits_for_the_living;
                 let process = lane.process().filter(|_| may_stand);
                 let stands = process.and_then(|process| standstill.why(process));
-                stands.map(|why| lane.fail(why)).or(step).map(|step| step as u8)
+                stands.map(|why| lane.fail(why)).or(step)
             };
-            let step = meeting.hold(&self.group, &mut own)?;
-            match step {
-                step if step == Step::Ready as u8 => {
+            match meet(&self.group, waits_for_the_living, &mut own)? {
+                Step::Ready => {
                     self.hand_on(&lane.take_words())?;
                     self.words.hear(FIRST_WORD)?;
                     self.appointment()?;
                     lane.say_go();
                 }
-                step if step == Step::AtGate as u8 => {
+                Step::AtGate => {
                     self.appointment()?;
                     lane.pass();
                 }
-                step if step == Step::Cold as u8 => {
+                Step::Cold => {
                     self.cool(spec)?;
                     if is_first {
                         lane.say_go();
                     }
                 }
-                step if step == Step::Ended as u8 => return Ok(Step::Ended),
-                _ => return Ok(Step::Broken),
+                end @ (Step::Ended | Step::Broken) => return Ok(end),
             }
         }
     }
@@ -166,12 +165,6 @@ impl Rank<'_> {
     pub(super) fn together(&self) -> Result<(), RanksError> {
         self.group.most(0, Wait::Asleep).map(drop)
     }
-}
-
-/// A phase takes what it takes, and a lane may stand by while another one works.
-pub(super) fn meeting(waits_for_the_living: bool) -> Meeting {
-    let what = "where the other lanes are";
-    Meeting { what, verdict: Step::of_all, breaks: Step::Broken as u8, waits_for_the_living }
 }
 
 pub(super) fn each_line(rank: usize, bytes: &[u8], tell: &mut dyn FnMut(&FromRanks)) {
