@@ -94,10 +94,7 @@ impl<'m> Rank<'m> {
     /// Hears what all are for.
     fn new(mpi: &'m dyn Mpi, words: &'m Words) -> Result<Rank<'m>, RanksError> {
         let mut group = Group::new(mpi, words::FIRST_WORD);
-        let first = words.hear(words::FIRST_WORD)?;
-        let first = first.map(|word| serde_json::to_vec(&word).unwrap_or_default());
-        let shared = group.share(first)?;
-        let Ok(ToRanks::Order(order)) = serde_json::from_slice(&shared) else {
+        let ToRanks::Order(order) = words.shared(&group)? else {
             return Err(RanksError::Told("the lab's first word is no order; see its build".into()));
         };
         group.patience = words::time(order.patience_s);

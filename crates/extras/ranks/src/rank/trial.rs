@@ -13,7 +13,7 @@ use pickfs_record::{
 };
 use pickfs_sys::residency::{Caches, drop_caches};
 
-use super::{Rank, lane::Lane, now_ns, standstill::Standstill, words::FIRST_WORD};
+use super::{Rank, lane::Lane, now_ns, standstill::Standstill};
 use crate::{
     clock::{Bounds, bounds},
     error::RanksError,
@@ -81,12 +81,9 @@ impl Rank<'_> {
 
     /// Nothing where the lab wants no trial after all.
     fn spec(&self) -> Result<Option<TrialSpec>, RanksError> {
-        let word = self.words.hear(FIRST_WORD)?;
-        let word = word.map(|word| serde_json::to_vec(&word).unwrap_or_default());
-        let shared = self.group.share(word)?;
         let lane = self.group.mpi.rank() as u32;
-        Ok(match serde_json::from_slice(&shared) {
-            Ok(ToRanks::Trial { spec }) => Some(TrialSpec { lane, ..*spec }),
+        Ok(match self.words.shared(&self.group)? {
+            ToRanks::Trial { spec } => Some(TrialSpec { lane, ..*spec }),
             _ => None,
         })
     }
@@ -118,7 +115,7 @@ impl Rank<'_> {
             match meet(&self.group, waits_for_the_living, &mut own)? {
                 Step::Ready => {
                     self.hand_on(&lane.take_words())?;
-                    self.words.hear(FIRST_WORD)?;
+                    self.words.hear()?;
                     self.appointment()?;
                     lane.say_go();
                 }
