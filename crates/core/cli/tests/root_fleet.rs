@@ -194,20 +194,6 @@ fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
     assert_eq!(made_on(&network, H[0]), [""; 0]);
 }
 
-#[test]
-fn a_second_host_of_another_build_is_refused() {
-    only_if!(may_run_here());
-    let network = fleet(&H[3..]);
-    let mut run = network.start_beside(H[3], "--set medium=pair");
-    until("the end of the run", || run.try_wait().unwrap());
-    let run = record(&only_run(&network.folder.join("out")));
-    let why = reason(&run.trials[0]);
-    assert!(
-        why.contains(".other (format ") && why.ends_with("install the same build there"),
-        "{why}"
-    );
-}
-
 /// The link is down while a pair measures, then while one begins.
 #[test]
 fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
