@@ -28,7 +28,7 @@ use crate::{
     message::{FromRanks, Order, RankFacts, ToRanks},
     mpi::Mpi,
     same_folder,
-    start::{agree, wait_until},
+    start::agree,
 };
 
 use watch::{leave, watch_the_launcher};
@@ -153,7 +153,8 @@ impl<'m> Rank<'m> {
         let mut began_ns = Vec::new();
         for _ in 0..times {
             let at_ns = agree(&self.group, self.bounds, &now_ns)?;
-            began_ns.push(self.bounds.first_ns(wait_until(at_ns, &now_ns)));
+            MonotonicClock.wait_until(at_ns, 0);
+            began_ns.push(self.bounds.first_ns(now_ns()));
         }
         let all = self.gathered(&began_ns)?;
         let apart = |time: usize| {

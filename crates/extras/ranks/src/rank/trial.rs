@@ -9,7 +9,8 @@ use std::{mem, time::Duration};
 
 use pickfs_lab::settle::{Quiet, settle};
 use pickfs_record::{
-    TrialSpec, WorkerMessage, quantity::bytes_text, record::SettleRecord, trial::Among,
+    Clock, MonotonicClock, TrialSpec, WorkerMessage, quantity::bytes_text, record::SettleRecord,
+    trial::Among,
 };
 use pickfs_sys::residency::{Caches, drop_caches};
 
@@ -20,7 +21,7 @@ use crate::{
     group::Wait,
     meeting::{Step, meet},
     message::{FromRanks, ToRanks},
-    start::{agree, wait_until},
+    start::agree,
 };
 
 const SETTLE_S_MAX: f64 = 3600.0;
@@ -136,7 +137,7 @@ impl Rank<'_> {
 
     fn appointment(&self) -> Result<(), RanksError> {
         let at_ns = agree(&self.group, self.bounds, &now_ns)?;
-        wait_until(at_ns, &now_ns);
+        MonotonicClock.wait_until(at_ns, 0);
         Ok(())
     }
 
