@@ -53,23 +53,22 @@ pub(crate) fn gather(
     Ask { ranks: asked, folder, starts, settle_s }: Ask<'_>,
     interrupt: &Interrupt,
 ) -> Result<Gathered, RanksError> {
-    let folder = folder.map(|path| {
+    let shared = folder.map(|path| {
         let token = same_folder::drawn_token();
         same_folder::write(path, "lab", &token).map_err(RanksError::Told)?;
         Ok::<_, RanksError>(SharedFolder { path: path.into(), token })
     });
-    let folder = folder.transpose()?;
+    let (patience_s, shared) = (asked.patience_s, shared.transpose()?);
+    let order = Order { patience_s, settle_s, folder: shared, starts };
+    let patience = order.patience();
     let (launched, events) = Launched::start(&asked.launcher)?;
-    let path = folder.as_ref().map(|folder| folder.path.clone());
-    let patience_s = asked.patience_s;
-    launched.tell(&ToRanks::Order(Order { patience_s, settle_s, folder, starts }));
-    let patience = Duration::from_secs_f64(patience_s.clamp(1.0, 86_400.0));
+    launched.tell(&ToRanks::Order(order));
     let limit = (LAUNCH + 2 * patience, "say who is there");
     let (mpi, ranks) = launched.expect(&events, limit, interrupt, |event| match event {
         FromRanks::Present { mpi, ranks } => Some((mpi, ranks)),
         _ => None,
     })?;
-    check(&ranks, path.as_deref())?;
+    check(&ranks, folder)?;
     Ok(Gathered { launched, events, mpi, ranks, patience })
 }
 

@@ -4,6 +4,7 @@
 use std::{
     io::{BufRead, Read, Write},
     path::PathBuf,
+    time::Duration,
 };
 
 use pickfs_lab::ranks::ReadBack;
@@ -36,6 +37,12 @@ pub(crate) struct Order {
     pub(crate) folder: Option<SharedFolder>,
     /// So many times all begin together, and nothing else is done; none where a trial follows.
     pub(crate) starts: Option<u32>,
+}
+
+impl Order {
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs_f64(self.patience_s.clamp(1.0, 86_400.0))
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

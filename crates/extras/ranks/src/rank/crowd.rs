@@ -215,8 +215,7 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     same_folder::write(folder.path(), &last, &last).unwrap();
     let (order, words) =
         (Order { patience_s: 120.0, settle_s: 0.0, folder: None, starts: None }, Words::new(false));
-    let patience = words::time(order.patience_s);
-    let group = Group::new(&crowd, patience);
+    let group = Group::new(&crowd, order.patience());
     let mut rank = Rank { group, words: &words, order, bounds: Bounds::SAME };
     let facts: Vec<Rc<[u8]>> =
         (0..size).map(|rank| serde_json::to_vec(&facts_of(rank)).unwrap().into()).collect();

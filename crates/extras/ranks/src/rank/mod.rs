@@ -97,7 +97,7 @@ impl<'m> Rank<'m> {
         let ToRanks::Order(order) = words.shared(&group)? else {
             return Err(RanksError::Told("the lab's first word is no order; see its build".into()));
         };
-        group.patience = words::time(order.patience_s);
+        group.patience = order.patience();
         Ok(Rank { group, words, order, bounds: Bounds::SAME })
     }
 

@@ -19,11 +19,6 @@ use super::watch::go;
 pub(super) const FIRST_WORD: Duration = Duration::from_secs(120);
 /// A plan with a workload's parameters.
 const LINE_BYTES_MAX: u64 = 16 << 20;
-const PATIENCE_S: (f64, f64) = (1.0, 86_400.0);
-
-pub(super) fn time(seconds: f64) -> Duration {
-    Duration::from_secs_f64(seconds.clamp(PATIENCE_S.0, PATIENCE_S.1))
-}
 
 pub(super) struct Words(Option<Receiver<String>>);
 
