@@ -94,7 +94,7 @@ pub(crate) mod fake {
         }
     }
 
-    struct Sent(Option<Vec<u8>>);
+    pub(crate) struct Sent(pub(crate) Option<Vec<u8>>);
 
     impl Transfer for Sent {
         fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {

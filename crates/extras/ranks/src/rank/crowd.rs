@@ -17,7 +17,7 @@ use crate::{
     group::{AHEAD_BYTES, NAP_MAX, Wait, above},
     meeting::{Step, meet},
     message::{FolderSeen, SharedFolder, tell},
-    mpi::Transfer,
+    mpi::{Transfer, fake::Sent},
 };
 
 /// To another host of a rack and back.
@@ -114,14 +114,6 @@ impl Crowd {
     }
 }
 
-struct Gone(Option<Vec<u8>>);
-
-impl Transfer for Gone {
-    fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
-        Ok(self.0.take())
-    }
-}
-
 struct Coming<'a> {
     from: usize,
     bytes: usize,
@@ -174,7 +166,7 @@ impl Mpi for Crowd {
         let heard = self.does[to].borrow_mut().pop_front();
         let Some(Does::Hear(wait)) = heard else { panic!("rank {to} does not listen") };
         self.turn_to_next(to, WAY + if wait == Wait::Asleep { NAP_MAX } else { Duration::ZERO });
-        Ok(Box::new(Gone(Some(bytes))))
+        Ok(Box::new(Sent(Some(bytes))))
     }
 
     fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
