@@ -35,7 +35,7 @@ const LINES: &[(&str, usize)] = &[
     // The host of a run, in digits.
     // Where ranks meet the core, what is lost when another host does not find it, and who waits for too long;
     // figures of several lanes, or of some; the end of what a worker started, of whole crews. What plans take, for claims.
-    ("core/lab", 9552),
+    ("core/lab", 9551),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong.
@@ -51,11 +51,11 @@ const LINES: &[(&str, usize)] = &[
     // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for.
     ("core/sys", 6845),
     // The word to begin comes when the recorder is there.
-    ("core/worker", 365),
+    ("core/worker", 358),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
     // A journal that another host reads; programs of several lanes. Readers of a journal begin with its writer.
     // What hosts see of each other: eight questions, folders that lose, tear and come late; what is seen too early.
-    ("core/workload", 20815),
+    ("core/workload", 20813),
     // An orphan in a namespace, for whom nobody waits.
     ("dev/testkit", 2168),
     // The front page and both helps name the same commands. The ring heavy brings more than the others; no server that was
@@ -79,13 +79,13 @@ const LINES: &[(&str, usize)] = &[
     // A task that is never silent, and one that is answered.
     ("extras/features", 4072),
     // Both ends of the line to a host, and all that a host may do wrong on it.
-    ("extras/fleet", 1010),
+    ("extras/fleet", 1007),
     // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left.
     ("extras/guest", 4675),
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
     // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
     // blamed for whom it waits for. A launcher is asked to end once.
-    ("extras/ranks", 4165),
+    ("extras/ranks", 3890),
     ("extras/serve", 2530),
 ];
 
