@@ -17,16 +17,10 @@ use network::{Network, has_hosts, name_space};
 use pickfs::{folder, only_run, reason, record};
 use pickfs_record::{Cell, RunRecord};
 use pickfs_store::RunFile;
-use pickfs_testkit::{install, only_if, until, with_default_signals};
+use pickfs_testkit::{only_if, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// The build that it says is another one.
-const OTHER_BUILD: &str = r#"#!/bin/sh
-"$0.own" "$@" | sed -u 's/"hello".*"build":"[^"]*/&.other/'
-"#;
-
-/// The last one has another build.
-const H: [&str; 4] = ["h1", "h2", "h3", "h4"];
+const H: [&str; 3] = ["h1", "h2", "h3"];
 const PLAN: &str =
     "run quick --fs ext4 --fs ext4:noatime --ram --size 64MiB --warmup 50ms --raw-probe 50ms
     --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
@@ -36,10 +30,7 @@ const PAIR: &str =
     --set hosts=second --set rate=200/s --set waiting=block --set wait=sleep --set file_size=1MiB";
 
 fn fleet(hosts: &[&str]) -> Network {
-    let (kept, folder) = folder();
-    install(&folder.join("other-build"), OTHER_BUILD.as_bytes());
-    let planted = "[ $1 != h4 ] || mount --bind other-build bin/pickfs";
-    Network::within((kept, folder), hosts, planted)
+    Network::within(folder(), hosts, "")
 }
 
 impl Network {
@@ -111,33 +102,31 @@ fn may_run_here() -> bool {
     has_hosts(&["/dev/loop-control"])
 }
 
-/// One that dies as a machine does, one without a route, one of another build: the others' runs come, and are judged.
+/// One that dies as a machine does, one without a route: the others' runs come, and are judged.
 #[test]
-fn hosts_that_die_or_cannot_be_reached_or_are_of_another_build_are_lost_and_no_other() {
+fn hosts_that_die_or_cannot_be_reached_are_lost_and_no_other() {
     only_if!(may_run_here());
     let network = fleet(&H);
-    let [h1, h2, h3, h4] = H;
-    let mut run = network.start(&[h1, h2, h3, h4, "10.99.0.9"], "2s");
+    let [h1, h2, h3] = H;
+    let mut run = network.start(&[h1, h2, h3, "10.99.0.9"], "2s");
     network.wait_for(&format!("{h3}  block 1  "));
     kill(network.host(h3));
     let status = until("the end of the run", || run.try_wait().unwrap());
     let (out, err) = (network.said("stdout"), network.said("stderr"));
     assert_eq!(status.code(), Some(3), "{out}{err}");
-    assert!(out.starts_with("2 of 5 hosts came back; "), "{out}{err}");
-    for (host, why) in
-        [(h3, "ssh "), (h4, "another build, "), ("10.99.0.9", "ssh ended with code 255: ")]
-    {
+    assert!(out.starts_with("2 of 4 hosts came back; "), "{out}{err}");
+    for (host, why) in [(h3, "ssh "), ("10.99.0.9", "ssh ended with code 255: ")] {
         assert!(out.contains(&format!("\nlost      {host}: {why}")), "{host}: {out}");
     }
     assert!(out.contains(" 1 run, 1 block\n"), "they are judged as a fleet: {out}");
-    network.assert_hosts_are_clean(&[h1, h2, h4]);
+    network.assert_hosts_are_clean(&[h1, h2]);
 }
 
 /// Of three hosts one's ssh is killed, then somebody interrupts the whole. No run goes on anywhere.
 #[test]
 fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     only_if!(may_run_here());
-    let hosts @ [h1, h2, h3] = [H[0], H[1], H[2]];
+    let hosts @ [h1, h2, h3] = H;
     let network = fleet(&hosts);
     let mut run = network.start(&hosts, "60s");
     hosts.iter().for_each(|host| network.wait_for(&format!("{host}  block 1  ")));
