@@ -7,7 +7,10 @@ use std::{
     sync::mpsc::{Receiver, channel},
 };
 
-use pickfs_lab::worker_process::{Heard, Inheritance, Worker, Workplace};
+use pickfs_lab::{
+    crew::is_last,
+    worker_process::{Heard, Inheritance, Worker, Workplace},
+};
 use pickfs_record::{TrialSpec, WorkerMessage};
 use pickfs_sys::starting_gate::StartingGate;
 use pickfs_workload::phase::GATE_BROKEN;
@@ -23,7 +26,6 @@ pub(super) struct Lane {
     host: String,
     /// Said and not yet handed on.
     kept: Vec<WorkerMessage>,
-    has_said_all: bool,
 }
 
 impl Lane {
@@ -35,7 +37,7 @@ impl Lane {
         let worker = Path::new("/proc/self/exe").start(spec, &inherits, &inbox);
         let worker = ManuallyDrop::new(worker.map_err(|error| failed(error.to_string()))?);
         let (host, kept) = (host.to_owned(), Vec::new());
-        Ok(Lane { worker, heard, gate, host, kept, has_said_all: false })
+        Ok(Lane { worker, heard, gate, host, kept })
     }
 
     /// Where it stands now, or nothing while it works. `at_once` gets what the lab hears at once.
@@ -70,16 +72,12 @@ impl Lane {
             WorkerMessage::Skipped { reason } => {
                 let reason = format!("{}: {reason}", self.host);
                 self.tell(WorkerMessage::Skipped { reason });
-                self.has_said_all = true;
                 Some(Step::Broken)
             }
             message => {
                 let step = match message {
                     WorkerMessage::Ready { .. } => Some(Step::Ready),
-                    WorkerMessage::Finished => {
-                        self.has_said_all = true;
-                        Some(Step::Ended)
-                    }
+                    WorkerMessage::Finished => Some(Step::Ended),
                     _ => None,
                 };
                 self.tell(message);
@@ -92,7 +90,6 @@ impl Lane {
     pub(super) fn fail(&mut self, reason: String) -> Step {
         let reason = format!("{}: {reason}", self.host);
         self.tell(WorkerMessage::Failed { reason });
-        self.has_said_all = true;
         Step::Broken
     }
 
@@ -122,7 +119,7 @@ impl Lane {
     pub(super) fn give_up(&mut self) {
         self.gate.break_open();
         self.worker.ask_to_end();
-        if !self.has_said_all {
+        if !self.kept.last().is_some_and(is_last) {
             self.fail(GATE_BROKEN.into());
         }
     }

@@ -45,7 +45,7 @@ impl Rank<'_> {
         if let Some(settled) = settled.filter(|settled| settled.timed_out) {
             lane.tell(WorkerMessage::Note { text: unsettled(&host, settled) });
         }
-        let end = self.measure(&mut lane, &spec)?;
+        let end = self.measure(&mut lane, &spec).inspect_err(|_| lane.give_up())?;
         if end == Step::Broken {
             lane.give_up();
         }
