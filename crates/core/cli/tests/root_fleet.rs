@@ -14,7 +14,7 @@ use std::{
 
 use lab_session::kill;
 use network::{Network, has_hosts, name_space};
-use pickfs::{folder, only_run, reason, record};
+use pickfs::{only_run, reason, record};
 use pickfs_record::{Cell, RunRecord};
 use pickfs_store::RunFile;
 use pickfs_testkit::{only_if, until, with_default_signals};
@@ -28,10 +28,6 @@ const PLAN: &str =
 const PAIR: &str =
     "run pair --fs ext4 --fs tmpfs --ram --size 128MiB --blocks 1 --warmup 50ms --raw-probe 50ms
     --set hosts=second --set rate=200/s --set waiting=block --set wait=sleep --set file_size=1MiB";
-
-fn fleet(hosts: &[&str]) -> Network {
-    Network::within(folder(), hosts, "")
-}
 
 impl Network {
     /// Programs of ours that run on a host.
@@ -106,7 +102,7 @@ fn may_run_here() -> bool {
 #[test]
 fn hosts_that_die_or_cannot_be_reached_are_lost_and_no_other() {
     only_if!(may_run_here());
-    let network = fleet(&H);
+    let network = Network::within(&H, "");
     let [h1, h2, h3] = H;
     let mut run = network.start(&[h1, h2, h3, "10.99.0.9"], "2s");
     network.wait_for(&format!("{h3}  block 1  "));
@@ -127,7 +123,7 @@ fn hosts_that_die_or_cannot_be_reached_are_lost_and_no_other() {
 fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     only_if!(may_run_here());
     let hosts @ [h1, h2, h3] = H;
-    let network = fleet(&hosts);
+    let network = Network::within(&hosts, "");
     let mut run = network.start(&hosts, "60s");
     hosts.iter().for_each(|host| network.wait_for(&format!("{host}  block 1  ")));
     kill(network.process("/usr/bin/ssh ", &format!(" -- {h2} ")));
@@ -154,7 +150,7 @@ fn made_on(network: &Network, host: &str) -> Vec<String> {
 #[test]
 fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
     only_if!(may_run_here());
-    let network = fleet(&H[..1]);
+    let network = Network::within(&H[..1], "");
     let mut run = network.start_beside(H[0], "--measure 300ms");
     until("the end of the run", || run.try_wait().unwrap());
     let said = network.said("stdout") + &network.said("stderr");
@@ -187,7 +183,7 @@ fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
 #[test]
 fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
     only_if!(may_run_here());
-    let network = fleet(&H[..1]);
+    let network = Network::within(&H[..1], "");
     let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
     until("messages there", || {
         let store = network.folder.join(H[0]).join(made_on(&network, H[0]).pop()?);
@@ -209,7 +205,7 @@ fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
 #[test]
 fn a_pair_whose_line_is_cut_fails_its_trial_and_leaves_nothing_on_the_second_host() {
     only_if!(may_run_here());
-    let network = fleet(&H[..1]);
+    let network = Network::within(&H[..1], "");
     let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
     let follows = || until("a store there", || made_on(&network, H[0]).pop());
     let first = follows();
