@@ -55,7 +55,7 @@ const LINES: &[(&str, usize)] = &[
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
     // A journal that another host reads; programs of several lanes. Readers of a journal begin with its writer.
     // What hosts see of each other: eight questions, folders that lose, tear and come late; what is seen too early.
-    ("core/workload", 20813),
+    ("core/workload", 20803),
     // An orphan in a namespace, for whom nobody waits.
     ("dev/testkit", 2168),
     // The front page and both helps name the same commands. The ring heavy brings more than the others; no server that was
