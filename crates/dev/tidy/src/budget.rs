@@ -85,7 +85,7 @@ const LINES: &[(&str, usize)] = &[
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
     // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
     // blamed for whom it waits for. A launcher is asked to end once.
-    ("extras/ranks", 3858),
+    ("extras/ranks", 3852),
     ("extras/serve", 2530),
 ];
 

@@ -13,11 +13,7 @@ use pickfs_record::{
     visible::visible,
 };
 
-use crate::{
-    error::RanksError,
-    gathered::{Ask, gather},
-    same_folder::drawn_token,
-};
+use crate::{error::RanksError, gathered::gather, message::Task, same_folder::drawn_token};
 
 /// Some twenty milliseconds each.
 const STARTS: u32 = 20;
@@ -33,8 +29,7 @@ pub fn look(
 ) -> Result<String, RanksError> {
     let own = folder.map(OwnFolder::make).transpose()?;
     let place = own.as_ref().map(|own| own.0.as_path());
-    let ask = Ask { ranks, folder: place, starts: Some(STARTS), settle_s: 0.0 };
-    let gathered = gather(ask, interrupt)?;
+    let gathered = gather(ranks, place, Task::Starts(STARTS), interrupt)?;
     let mut skews_ns = gathered.skews_ns(interrupt)?;
     skews_ns.sort_unstable();
     let hosts = gathered.by_host();

@@ -25,7 +25,7 @@ use crate::{
     error::RanksError,
     group::by_host,
     launched::Launched,
-    message::{FromRanks, Order, RankFacts, SharedFolder, ToRanks},
+    message::{FromRanks, Order, RankFacts, SharedFolder, Task, ToRanks},
     same_folder,
 };
 
@@ -42,15 +42,10 @@ pub(crate) struct Gathered {
     patience: Duration,
 }
 
-pub(crate) struct Ask<'a> {
-    pub(crate) ranks: &'a RanksSpec,
-    pub(crate) folder: Option<&'a Path>,
-    pub(crate) starts: Option<u32>,
-    pub(crate) settle_s: f64,
-}
-
 pub(crate) fn gather(
-    Ask { ranks: asked, folder, starts, settle_s }: Ask<'_>,
+    asked: &RanksSpec,
+    folder: Option<&Path>,
+    task: Task,
     interrupt: &Interrupt,
 ) -> Result<Gathered, RanksError> {
     let shared = folder.map(|path| {
@@ -58,8 +53,7 @@ pub(crate) fn gather(
         same_folder::write(path, "lab", &token).map_err(RanksError::Told)?;
         Ok::<_, RanksError>(SharedFolder { path: path.into(), token })
     });
-    let (patience_s, shared) = (asked.patience_s, shared.transpose()?);
-    let order = Order { patience_s, settle_s, folder: shared, starts };
+    let order = Order { patience_s: asked.patience_s, folder: shared.transpose()?, task };
     let patience = order.patience();
     let (launched, events) = Launched::start(&asked.launcher)?;
     launched.tell(&ToRanks::Order(order));

@@ -32,11 +32,16 @@ pub(crate) enum ToRanks {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) patience_s: f64,
-    /// Before a trial, on each host.
-    pub(crate) settle_s: f64,
     pub(crate) folder: Option<SharedFolder>,
-    /// So many times all begin together, and nothing else is done; none where a trial follows.
-    pub(crate) starts: Option<u32>,
+    pub(crate) task: Task,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Task {
+    /// So many times all begin together, and nothing else is done.
+    Starts(u32),
+    /// Each host settles before it, for so long at most.
+    Trial { settle_s: f64 },
 }
 
 impl Order {

@@ -205,8 +205,8 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     same_folder::write(folder.path(), "lab", &shared.token).unwrap();
     let last = (size - 1).to_string();
     same_folder::write(folder.path(), &last, &last).unwrap();
-    let (order, words) =
-        (Order { patience_s: 120.0, settle_s: 0.0, folder: None, starts: None }, Words::new(false));
+    let order = Order { patience_s: 120.0, folder: None, task: Task::Starts(0) };
+    let words = Words::new(false);
     let group = Group::new(&crowd, order.patience());
     let mut rank = Rank { group, words: &words, order, bounds: Bounds::SAME };
     let facts: Vec<Rc<[u8]>> =

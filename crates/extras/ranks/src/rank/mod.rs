@@ -25,7 +25,7 @@ use crate::{
     error::RanksError,
     group::Group,
     library::Library,
-    message::{FromRanks, Order, RankFacts, ToRanks},
+    message::{FromRanks, Order, RankFacts, Task, ToRanks},
     mpi::Mpi,
     same_folder,
     start::agree,
@@ -113,9 +113,9 @@ impl<'m> Rank<'m> {
         let ranks = self.gathered(&own)?;
         let mpi = self.group.mpi.name();
         self.words.tell(&FromRanks::Present { mpi, ranks });
-        match self.order.starts {
-            Some(times) => self.practise(times)?,
-            None => self.trial()?,
+        match self.order.task {
+            Task::Starts(times) => self.practise(times)?,
+            Task::Trial { settle_s } => self.trial(settle_s)?,
         }
         self.words.tell(&FromRanks::Ended);
         Ok(())

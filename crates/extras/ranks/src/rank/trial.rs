@@ -27,11 +27,11 @@ use crate::{
 const SETTLE_S_MAX: f64 = 3600.0;
 
 impl Rank<'_> {
-    pub(super) fn trial(&mut self) -> Result<(), RanksError> {
+    pub(super) fn trial(&mut self, settle_s: f64) -> Result<(), RanksError> {
         let Some(spec) = self.spec()? else { return Ok(()) };
         let spec = TrialSpec { among: Some(self.among()), ..spec };
         let host = self.group.hosts[self.group.mpi.rank()].clone();
-        let settles = Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX));
+        let settles = Duration::from_secs_f64(settle_s.clamp(0.0, SETTLE_S_MAX));
         let settled = self.leads().then(|| {
             let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
             settle(&quiet, settles)
