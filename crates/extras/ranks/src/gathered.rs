@@ -26,13 +26,12 @@ use crate::{
     group::by_host,
     launched::Launched,
     message::{FromRanks, Order, RankFacts, SharedFolder, Task, ToRanks},
+    rank::READ_LIMIT,
     same_folder,
 };
 
 /// For a launcher to reach its hosts, beside the patience of the ranks themselves.
 const LAUNCH: Duration = Duration::from_secs(60);
-/// What one lane wrote is read in less, or the ranks say so.
-const READ_LIMIT: Duration = Duration::from_secs(200);
 
 pub(crate) struct Gathered {
     launched: Arc<Launched>,
@@ -169,7 +168,7 @@ impl Ours for Gathered {
     }
 
     fn read_back(&self, interrupt: &Interrupt) -> Result<Vec<ReadBack>, String> {
-        let limit = READ_LIMIT * self.count() + self.patience;
+        let limit = READ_LIMIT * self.count() + LAUNCH + self.patience;
         let mut read = Vec::new();
         let ended = self.launched.expect(
             &self.events,

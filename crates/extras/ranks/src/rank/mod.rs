@@ -31,6 +31,7 @@ use crate::{
     start::agree,
 };
 
+pub(crate) use read_back::READ_LIMIT;
 use watch::{leave, watch_the_launcher};
 use words::Words;
 

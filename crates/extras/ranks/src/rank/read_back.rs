@@ -10,7 +10,7 @@ use super::Rank;
 use crate::{error::RanksError, message::FromRanks};
 
 /// All records of a lane.
-const READ_LIMIT: Duration = Duration::from_secs(180);
+pub(crate) const READ_LIMIT: Duration = Duration::from_secs(180);
 
 impl Rank<'_> {
     pub(super) fn read_back(&mut self, spec: &TrialSpec) -> Result<(), RanksError> {
