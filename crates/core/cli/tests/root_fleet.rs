@@ -5,7 +5,6 @@
 mod lab_session;
 mod network;
 mod pickfs;
-mod slow_disk;
 
 use std::{
     fs,
@@ -13,26 +12,15 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use lab_session::{as_if_alone, kill, may_run};
+use lab_session::kill;
 use network::{Network, has_hosts, name_space};
-use pickfs::{folder, only_run, reason, record};
-use pickfs_analysis::{
-    compare::{Named, compare},
-    findings,
-};
-use pickfs_record::{Cell, RunRecord, TrialRecord};
+use pickfs::{only_run, reason, record};
+use pickfs_record::{Cell, RunRecord};
 use pickfs_store::RunFile;
-use pickfs_testkit::{install, only_if, until, with_default_signals};
+use pickfs_testkit::{only_if, until, with_default_signals};
 use rustix::process::{Pid, Signal, kill_process};
-use slow_disk::SlowDisk;
 
-/// The build that it says is another one.
-const OTHER_BUILD: &str = r#"#!/bin/sh
-"$0.own" "$@" | sed -u 's/"hello".*"build":"[^"]*/&.other/'
-"#;
-
-/// The last one has another build.
-const H: [&str; 4] = ["h1", "h2", "h3", "h4"];
+const H: [&str; 3] = ["h1", "h2", "h3"];
 const PLAN: &str =
     "run quick --fs ext4 --fs ext4:noatime --ram --size 64MiB --warmup 50ms --raw-probe 50ms
     --set sync=fdatasync --set rate=200/s --set file_size=1MiB";
@@ -40,13 +28,6 @@ const PLAN: &str =
 const PAIR: &str =
     "run pair --fs ext4 --fs tmpfs --ram --size 128MiB --blocks 1 --warmup 50ms --raw-probe 50ms
     --set hosts=second --set rate=200/s --set waiting=block --set wait=sleep --set file_size=1MiB";
-
-fn fleet(hosts: &[&str]) -> Network {
-    let (kept, folder) = folder();
-    install(&folder.join("other-build"), OTHER_BUILD.as_bytes());
-    let planted = "[ $1 != h4 ] || mount --bind other-build bin/pickfs";
-    Network::within((kept, folder), hosts, planted)
-}
 
 impl Network {
     /// Programs of ours that run on a host.
@@ -56,14 +37,10 @@ impl Network {
         ours.into_iter().filter(|process| name_space(*process) == own).count()
     }
 
+    /// The plan on these hosts, started where the switch is.
     fn start(&self, hosts: &[&str], measure: &str) -> Child {
-        self.start_with(hosts, &format!("{PLAN} --blocks 1 --measure {measure}"))
-    }
-
-    /// A plan on these hosts, started where the switch is.
-    fn start_with(&self, hosts: &[&str], words: &str) -> Child {
         fs::write(self.folder.join("hosts"), hosts.join("\n")).unwrap();
-        let mut command = self.program(words);
+        let mut command = self.program(&format!("{PLAN} --blocks 1 --measure {measure}"));
         command
             .arg("--hosts-program")
             .arg(self.folder.join("bin/pickfs"))
@@ -121,34 +98,32 @@ fn may_run_here() -> bool {
     has_hosts(&["/dev/loop-control"])
 }
 
-/// One that dies as a machine does, one without a route, one of another build: the others' runs come, and are judged.
+/// One that dies as a machine does, one without a route: the others' runs come, and are judged.
 #[test]
-fn hosts_that_die_or_cannot_be_reached_or_are_of_another_build_are_lost_and_no_other() {
+fn hosts_that_die_or_cannot_be_reached_are_lost_and_no_other() {
     only_if!(may_run_here());
-    let network = fleet(&H);
-    let [h1, h2, h3, h4] = H;
-    let mut run = network.start(&[h1, h2, h3, h4, "10.99.0.9"], "2s");
+    let network = Network::within(&H, "");
+    let [h1, h2, h3] = H;
+    let mut run = network.start(&[h1, h2, h3, "10.99.0.9"], "2s");
     network.wait_for(&format!("{h3}  block 1  "));
     kill(network.host(h3));
     let status = until("the end of the run", || run.try_wait().unwrap());
     let (out, err) = (network.said("stdout"), network.said("stderr"));
     assert_eq!(status.code(), Some(3), "{out}{err}");
-    assert!(out.starts_with("2 of 5 hosts came back; "), "{out}{err}");
-    for (host, why) in
-        [(h3, "ssh "), (h4, "another build, "), ("10.99.0.9", "ssh ended with code 255: ")]
-    {
+    assert!(out.starts_with("2 of 4 hosts came back; "), "{out}{err}");
+    for (host, why) in [(h3, "ssh "), ("10.99.0.9", "ssh ended with code 255: ")] {
         assert!(out.contains(&format!("\nlost      {host}: {why}")), "{host}: {out}");
     }
     assert!(out.contains(" 1 run, 1 block\n"), "they are judged as a fleet: {out}");
-    network.assert_hosts_are_clean(&[h1, h2, h4]);
+    network.assert_hosts_are_clean(&[h1, h2]);
 }
 
 /// Of three hosts one's ssh is killed, then somebody interrupts the whole. No run goes on anywhere.
 #[test]
 fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     only_if!(may_run_here());
-    let hosts @ [h1, h2, h3] = [H[0], H[1], H[2]];
-    let network = fleet(&hosts);
+    let hosts @ [h1, h2, h3] = H;
+    let network = Network::within(&hosts, "");
     let mut run = network.start(&hosts, "60s");
     hosts.iter().for_each(|host| network.wait_for(&format!("{host}  block 1  ")));
     kill(network.process("/usr/bin/ssh ", &format!(" -- {h2} ")));
@@ -165,88 +140,6 @@ fn a_line_that_is_cut_and_an_interrupt_end_the_runs_on_their_hosts() {
     network.assert_hosts_are_clean(&hosts);
 }
 
-/// As many as three hosts need who share an error. Others may end a run that they disturb after two: then more follow.
-const BLOCKS: u32 = 8;
-
-/// Nothing in it waits for a machine that is busy, and no operation is shorter for one.
-const PLANTED: &str = r#"name = "planted"
-question = "Which one?"
-workload = "journal"
-candidates = ["ext4"]
-params = { sync = "fdatasync", arrival = "closed", pause = "2ms", file_size = "1MiB" }
-[design]
-blocks = 8
-reference = "ext4"
-primary = [{ op = "durable", statistic = "min" }]
-[timing]
-raw_probe = "0ms"
-warmup = "50ms"
-measure = "400ms"
-settle = "0s"
-"#;
-
-/// The first blocks of all runs of a host as one, in which nobody was beside it.
-fn joined(network: &Network, host: &str) -> RunRecord {
-    let folders = fs::read_dir(network.folder.join("out")).unwrap().flatten();
-    let files = folders.map(|folder| folder.path().join(format!("{host}.pickfs")));
-    let mut runs = files.map(|file| RunFile::open(&file).and_then(|file| file.read()).unwrap());
-    let mut all = runs.next().unwrap();
-    for run in runs {
-        let before = all.trials.iter().map(|trial| trial.block).max().unwrap();
-        let later = |trial: TrialRecord| TrialRecord { block: trial.block + before, ..trial };
-        all.trials.extend(run.trials.into_iter().map(later));
-    }
-    all.trials.retain(|trial| trial.block <= BLOCKS);
-    as_if_alone(&mut all);
-    all
-}
-
-/// Two disks of which one flushes more slowly than others slow down: on one of three hosts it stands in the place of the
-/// other.
-#[test]
-#[ignore = "80 s on an idle machine, minutes on another: ./test --ring heavy"]
-fn a_choice_that_is_a_loss_on_one_host_is_said_not_to_hold_there() {
-    only_if!(may_run_here() && may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
-    let disks = [SlowDisk::mount(512 << 20), SlowDisk::mount(512 << 20)];
-    let attached = disks.each_ref().map(SlowDisk::attach);
-    for disk in &attached {
-        let made = Command::new("mkfs.ext4").args(["-q", "-F", disk.path()]).status().unwrap();
-        assert!(made.success());
-    }
-    disks[1].set_flush_ms(100);
-    let (kept, place) = folder();
-    let [one, two] = ["one", "two"].map(|name| place.join(name).to_str().unwrap().to_owned());
-    let [quick, slow] = attached.each_ref().map(|disk| disk.path());
-    let [h1, h2, h3] = [H[0], H[1], H[2]];
-    let planted = format!(
-        "set -e\ncase $1 in\nlab) mount {quick} {one}; mount {slow} {two} ;;\n\
-         {h3}) mount {slow} {one}; mount {quick} {two} ;;\nesac\n"
-    );
-    [&one, &two].iter().for_each(|folder| fs::create_dir(folder).unwrap());
-    let network = Network::within((kept, place), &[h1, h2, h3], &planted);
-    let plan = network.folder.join("planted.toml");
-    fs::write(&plan, PLANTED).unwrap();
-    let words = format!("run {} --yes --dir {one} --dir {two}", plan.display());
-    let runs = (0..BLOCKS / 2).find_map(|_| {
-        let mut run = network.start_with(&[h1, h2, h3], &words);
-        until("the end of a run", || run.try_wait().unwrap());
-        let (out, err) = (network.said("stdout"), network.said("stderr"));
-        assert!(out.starts_with("3 of 3 hosts came back; "), "{out}{err}");
-        let runs = [h1, h2, h3].map(|host| joined(&network, host));
-        let blocks = |run: &RunRecord| run.trials.iter().map(|trial| trial.block).max();
-        runs.iter().all(|run| blocks(run) == Some(BLOCKS)).then_some(runs)
-    });
-    let runs = runs.unwrap();
-    let found = runs.each_ref().map(findings);
-    let named = [h1, h2, h3].into_iter().zip(&runs).zip(&found);
-    let named = named.map(|((name, run), findings)| Named { name, run, findings });
-    let fleet = compare(&named.collect::<Vec<_>>()).fleet.unwrap();
-    let verdict = format!(
-        "By their own blocks ext4 on {one} is ahead of ext4 on {two} on 2 of 3 hosts, behind on 1 ({h3})."
-    );
-    assert!(fleet.answers[0].sentence.ends_with(&verdict), "{fleet:?}");
-}
-
 /// Folders that roles of a pair have made on a host.
 fn made_on(network: &Network, host: &str) -> Vec<String> {
     let names = fs::read_dir(network.folder.join(host)).unwrap().flatten();
@@ -257,7 +150,7 @@ fn made_on(network: &Network, host: &str) -> Vec<String> {
 #[test]
 fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
     only_if!(may_run_here());
-    let network = fleet(&H[..1]);
+    let network = Network::within(&H[..1], "");
     let mut run = network.start_beside(H[0], "--measure 300ms");
     until("the end of the run", || run.try_wait().unwrap());
     let said = network.said("stdout") + &network.said("stderr");
@@ -286,25 +179,11 @@ fn a_pair_between_two_hosts_stands_beside_the_bare_round_trip_of_their_link() {
     assert_eq!(made_on(&network, H[0]), [""; 0]);
 }
 
-#[test]
-fn a_second_host_of_another_build_is_refused() {
-    only_if!(may_run_here());
-    let network = fleet(&H[3..]);
-    let mut run = network.start_beside(H[3], "--set medium=pair");
-    until("the end of the run", || run.try_wait().unwrap());
-    let run = record(&only_run(&network.folder.join("out")));
-    let why = reason(&run.trials[0]);
-    assert!(
-        why.contains(".other (format ") && why.ends_with("install the same build there"),
-        "{why}"
-    );
-}
-
 /// The link is down while a pair measures, then while one begins.
 #[test]
 fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
     only_if!(may_run_here());
-    let network = fleet(&H[..1]);
+    let network = Network::within(&H[..1], "");
     let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
     until("messages there", || {
         let store = network.folder.join(H[0]).join(made_on(&network, H[0]).pop()?);
@@ -326,7 +205,7 @@ fn a_second_host_that_is_out_of_reach_fails_its_trials_with_the_reason() {
 #[test]
 fn a_pair_whose_line_is_cut_fails_its_trial_and_leaves_nothing_on_the_second_host() {
     only_if!(may_run_here());
-    let network = fleet(&H[..1]);
+    let network = Network::within(&H[..1], "");
     let mut run = network.start_beside(H[0], "--measure 60s --set medium=pair");
     let follows = || until("a store there", || made_on(&network, H[0]).pop());
     let first = follows();

@@ -193,7 +193,7 @@ fn ends_part(message: &WorkerMessage) -> bool {
     matches!(message, WorkerMessage::Ready { .. }) || is_last(message)
 }
 
-fn is_last(message: &WorkerMessage) -> bool {
+pub fn is_last(message: &WorkerMessage) -> bool {
     matches!(
         message,
         WorkerMessage::Failed { .. } | WorkerMessage::Skipped { .. } | WorkerMessage::Finished

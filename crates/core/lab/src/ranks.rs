@@ -9,6 +9,7 @@ use pickfs_record::{
     quantity::duration_text,
     record::{Flag, HostShare},
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     expand::Expansion, interrupt::Interrupt, machine::TrialError, worker_process::Workplace,
@@ -45,7 +46,7 @@ pub trait Gathered {
     fn read_back(&self, interrupt: &Interrupt) -> Result<Vec<ReadBack>, String>;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBack {
     pub lane: u32,
     pub writer: String,

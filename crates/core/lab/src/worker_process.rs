@@ -102,12 +102,8 @@ impl Workplace for Path {
     ) -> Result<Worker, WorkerError> {
         let not_started = |source| WorkerError::NotStarted { program: self.into(), source };
         let mut command = Command::new(self);
-        command
-            .arg0("pickfs")
-            .arg(WORKER)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.arg0("pickfs").arg(WORKER);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if let Some(page) = inherits.page.filter(|_| spec.lane == 0) {
             page.hand_to(&mut command);
         }
@@ -187,7 +183,10 @@ impl Hands for ProcessHands {
 
     fn ask_to_end(&mut self) {
         self.asked.get_or_insert_with(|| {
-            let _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
+            // One that is stopped hears it only when it goes on.
+            for signal in [Signal::TERM, Signal::CONT] {
+                let _ = kill_process_group(Pid::from_child(&self.child), signal);
+            }
             Instant::now()
         });
     }

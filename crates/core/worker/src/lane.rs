@@ -14,7 +14,9 @@ use pickfs_sys::{
 use pickfs_workload::{
     Fault, LiveOperations, MEASURING, Measured, NODES, ParamError, Session, Workload, find,
     phase::{Gate, LabLine},
-    pin, rank, roles_are_played_by, write_slow_operations_to,
+    pin, rank,
+    role::answer,
+    roles_are_played_by, write_slow_operations_to,
 };
 
 use crate::conversation::{StandardLine, hello, say, spec};
@@ -62,7 +64,7 @@ pub fn run() -> Result<(), Ending> {
         return Err(Ending::failed(reason));
     }
     if spec.role == READ_BACK {
-        return read_back(workload, spec);
+        return Ok(answer(&(workload.read_back)(&Session::new(spec, None)?)?)?);
     }
     if spec.role != MEASURING {
         // What the lab handed over is for the worker that started us.
@@ -80,15 +82,6 @@ pub fn run() -> Result<(), Ending> {
         session.gate.break_open();
     }
     ran
-}
-
-fn read_back(workload: &Workload, spec: TrialSpec) -> Result<(), Ending> {
-    let found = (workload.read_back)(&Session::new(spec, None)?)?;
-    if let Some(text) = found.damage {
-        say(&WorkerMessage::Note { text })?;
-    }
-    say(&WorkerMessage::Verified { checked: found.records })?;
-    say(&WorkerMessage::Finished)
 }
 
 fn trial(workload: &Workload, session: &Session, line: &StandardLine) -> Result<(), Ending> {

@@ -1,4 +1,5 @@
-//! Roles of a trial that are processes of their own: the tailer of a queue, the secondary of a pair.
+//! Roles of a trial that are processes of their own: the tailer of a queue, the secondary of a pair, who reads back what
+//! another host wrote.
 //!
 //! The worker that measures is one role, `appender`. It starts its own program again for each other one, with the
 //! same trial under the name of that role, and says words to it, one a line; what comes back are answers in JSON, one
@@ -99,7 +100,7 @@ impl Player {
         Player::begin(command, spec, Duration::MAX, ANSWER_BYTES_MAX)
     }
 
-    /// By whatever starts this program on another host and carries its standard streams: `ssh HOST pickfs`.
+    /// By whatever starts this program and carries its standard streams: `ssh HOST pickfs`.
     pub fn start_by(
         mut command: Command,
         spec: TrialSpec,

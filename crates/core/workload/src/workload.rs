@@ -1,6 +1,7 @@
 use std::sync::{Arc, OnceLock};
 
 use pickfs_record::{Durability, PhaseRecord, TrialSpec, closest::closest};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -144,7 +145,7 @@ fn not_read_back(name: &str) -> Fault {
 }
 
 /// What stands where another process wrote.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Found {
     /// Whole and right, up to the first that is not.
     pub records: u64,

@@ -15,7 +15,7 @@ pub(crate) const ROUNDS: usize = 200;
 const ASK_ONE: usize = 16;
 
 /// Rank 0's clock less this one's lies between these, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bounds {
     pub(crate) min_ns: i64,
     pub(crate) max_ns: i64,
@@ -75,12 +75,8 @@ impl Bounds {
 }
 
 /// What the first rank of each host finds; those beside it have the same clock. All call it together.
-pub(crate) fn bounds(
-    group: &Group<'_>,
-    by_host: &[Vec<usize>],
-    now_ns: &dyn Fn() -> u64,
-) -> Result<Bounds, RanksError> {
-    let own = group.mpi.rank();
+pub(crate) fn bounds(group: &Group<'_>, now_ns: &dyn Fn() -> u64) -> Result<Bounds, RanksError> {
+    let (own, by_host) = (group.mpi.rank(), group.by_host());
     let leaders: Vec<usize> = by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
     let beside = by_host.iter().find(|ranks| ranks.contains(&own)).map_or(&[][..], Vec::as_slice);
     if let Some(leader) = beside.first().filter(|leader| **leader != own) {
@@ -166,35 +162,23 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_one_host_have_the_bounds_of_its_first_one_which_hold_the_truth() {
-        let wrong_ns = [0_u64, 0, 3_000_000_000, 3_000_000_000];
-        let hosts: Vec<String> = ["h1", "h1", "h2", "h2"].map(String::from).into();
-        let (given, _) = all(4, |mpi| {
-            let patience = Duration::from_secs(60);
-            let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, patience) };
-            let now_ns = || MonotonicClock.now_ns() + wrong_ns[mpi.rank()];
-            bounds(&group, &group.by_host(), &now_ns).unwrap()
-        });
-        assert_eq!((given[0], given[1]), (Bounds::SAME, Bounds::SAME));
-        assert_eq!(given[2], given[3]);
-        let truth_ns = -3_000_000_000;
-        assert!(given[2].min_ns <= truth_ns && truth_ns <= given[2].max_ns, "{:?}", given[2]);
-    }
-
-    #[test]
-    fn bounds_that_come_by_another_host_hold_the_truth() {
-        let hosts: Vec<String> = (0..ASK_ONE + 4).map(|host| format!("h{host}")).collect();
-        let wrong_ns = |rank: usize| 1_000_000_000 * rank as u64;
-        let (given, _) = all(hosts.len(), |mpi| {
+    fn bounds_that_come_by_another_host_hold_the_truth_and_ranks_of_one_host_have_the_same() {
+        let last = ASK_ONE + 3;
+        let host_of: Vec<usize> = (0..=last).chain([0, last]).collect();
+        let hosts: Vec<String> = host_of.iter().map(|host| format!("h{host}")).collect();
+        let wrong_ns = |rank: usize| 1_000_000_000 * host_of[rank] as u64;
+        let given = all(hosts.len(), |mpi| {
             let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, Duration::from_secs(60)) };
             let now_ns = || MonotonicClock.now_ns() + wrong_ns(mpi.rank());
-            (bounds(&group, &group.by_host(), &now_ns).unwrap(), mpi.sent(0, ASK_ONE + 3))
+            (bounds(&group, &now_ns).unwrap(), mpi.sent(0, last))
         });
-        for (rank, (bounds, by_first)) in given.into_iter().enumerate() {
+        for (rank, (bounds, by_first)) in given.iter().enumerate() {
             let truth_ns = -(wrong_ns(rank) as i64);
             assert!(bounds.min_ns <= truth_ns && truth_ns <= bounds.max_ns, "{rank}: {bounds:?}");
-            assert_eq!(by_first, 0, "the last one asked another one");
+            assert_eq!(*by_first, 0, "the last host asked another one");
         }
+        assert_eq!([given[0].0, given[last + 1].0], [Bounds::SAME; 2]);
+        assert_eq!(given[last].0, given[last + 2].0);
     }
 
     /// Each takes as long as the others.

@@ -13,12 +13,7 @@ use pickfs_record::{
     visible::visible,
 };
 
-use crate::{
-    clock::Bounds,
-    error::RanksError,
-    gathered::{Ask, gather},
-    same_folder::drawn_token,
-};
+use crate::{error::RanksError, gathered::gather, message::Task, same_folder::drawn_token};
 
 /// Some twenty milliseconds each.
 const STARTS: u32 = 20;
@@ -34,8 +29,7 @@ pub fn look(
 ) -> Result<String, RanksError> {
     let own = folder.map(OwnFolder::make).transpose()?;
     let place = own.as_ref().map(|own| own.0.as_path());
-    let ask = Ask { ranks, folder: place, starts: Some(STARTS), settle_s: 0.0 };
-    let gathered = gather(ask, interrupt)?;
+    let gathered = gather(ranks, place, Task::Starts(STARTS), interrupt)?;
     let mut skews_ns = gathered.skews_ns(interrupt)?;
     skews_ns.sort_unstable();
     let hosts = gathered.by_host();
@@ -47,10 +41,9 @@ pub fn look(
         visible(&gathered.mpi)
     );
     for (facts, ranks) in &hosts {
-        let bounds = Bounds { min_ns: facts.min_ns, max_ns: facts.max_ns };
         let clock = match ranks.contains(&0) {
             true => "the clock that the others are compared with".into(),
-            false => format!("clock known to {}", duration_text(bounds.error_ns() as f64)),
+            false => format!("clock known to {}", duration_text(facts.bounds.error_ns() as f64)),
         };
         let ranks: Vec<String> = ranks.iter().map(usize::to_string).collect();
         let (host, kernel) = (visible(&facts.host), visible(&facts.kernel));

@@ -16,8 +16,6 @@ pub enum RanksError {
         "{who} sent {bytes} bytes, of {limit} that are taken; this is a bug in pickfs, please tell us"
     )]
     TooLong { who: String, bytes: u64, limit: u64 },
-    #[error("{0}")]
-    Words(String),
     #[error("{program} not started: {source}; name the launcher with its path")]
     NotStarted { program: String, source: std::io::Error },
     #[error("{0}")]

@@ -1,7 +1,6 @@
 //! The ranks of one trial, as the lab has them: all are there, of its build, and see its folder.
 
 use std::{
-    collections::HashMap,
     path::Path,
     sync::{
         Arc,
@@ -22,16 +21,17 @@ use pickfs_sys::mount::mount_of;
 use pickfs_workload::BUILD;
 
 use crate::{
+    clock::Bounds,
     error::RanksError,
+    group::by_host,
     launched::Launched,
-    message::{FromRanks, Order, RankFacts, SharedFolder, ToRanks},
+    message::{FromRanks, Order, RankFacts, SharedFolder, Task, ToRanks},
+    rank::READ_LIMIT,
     same_folder,
 };
 
 /// For a launcher to reach its hosts, beside the patience of the ranks themselves.
 const LAUNCH: Duration = Duration::from_secs(60);
-/// What one lane wrote is read in less, or the ranks say so.
-const READ_LIMIT: Duration = Duration::from_secs(200);
 
 pub(crate) struct Gathered {
     launched: Arc<Launched>,
@@ -41,34 +41,27 @@ pub(crate) struct Gathered {
     patience: Duration,
 }
 
-pub(crate) struct Ask<'a> {
-    pub(crate) ranks: &'a RanksSpec,
-    pub(crate) folder: Option<&'a Path>,
-    pub(crate) starts: Option<u32>,
-    pub(crate) settle_s: f64,
-}
-
 pub(crate) fn gather(
-    Ask { ranks: asked, folder, starts, settle_s }: Ask<'_>,
+    asked: &RanksSpec,
+    folder: Option<&Path>,
+    task: Task,
     interrupt: &Interrupt,
 ) -> Result<Gathered, RanksError> {
-    let folder = folder.map(|path| {
+    let shared = folder.map(|path| {
         let token = same_folder::drawn_token();
         same_folder::write(path, "lab", &token).map_err(RanksError::Told)?;
         Ok::<_, RanksError>(SharedFolder { path: path.into(), token })
     });
-    let folder = folder.transpose()?;
+    let order = Order { patience_s: asked.patience_s, folder: shared.transpose()?, task };
+    let patience = order.patience();
     let (launched, events) = Launched::start(&asked.launcher)?;
-    let path = folder.as_ref().map(|folder| folder.path.clone());
-    let patience_s = asked.patience_s;
-    launched.tell(&ToRanks::Order(Order { patience_s, settle_s, folder, starts }));
-    let patience = Duration::from_secs_f64(patience_s.clamp(1.0, 86_400.0));
+    launched.tell(&ToRanks::Order(order));
     let limit = (LAUNCH + 2 * patience, "say who is there");
     let (mpi, ranks) = launched.expect(&events, limit, interrupt, |event| match event {
         FromRanks::Present { mpi, ranks } => Some((mpi, ranks)),
         _ => None,
     })?;
-    check(&ranks, path.as_deref())?;
+    check(&ranks, folder)?;
     Ok(Gathered { launched, events, mpi, ranks, patience })
 }
 
@@ -127,16 +120,8 @@ impl Gathered {
 
     /// Each host, with its ranks.
     pub(crate) fn by_host(&self) -> Vec<(&RankFacts, Vec<usize>)> {
-        let mut places = HashMap::new();
-        let mut hosts: Vec<(&RankFacts, Vec<usize>)> = Vec::new();
-        for (number, rank) in self.ranks.iter().enumerate() {
-            let place = *places.entry((&rank.host, &rank.boot)).or_insert(hosts.len());
-            match hosts.get_mut(place) {
-                Some((_, ranks)) => ranks.push(number),
-                None => hosts.push((rank, vec![number])),
-            }
-        }
-        hosts
+        let by_host = by_host(self.ranks.iter().map(|rank| &*rank.host));
+        by_host.into_iter().map(|ranks| (&self.ranks[ranks[0]], ranks)).collect()
     }
 }
 
@@ -157,21 +142,25 @@ impl Ours for Gathered {
     }
 
     fn hosts(&self, said: &[Vec<WorkerMessage>]) -> Vec<HostShare> {
-        let clocks_ns = self.launched.clocks_ns();
+        // Rank 0 tells them before the last words of the lanes.
+        let clocks = self.events.try_iter().find_map(|event| match event {
+            FromRanks::Clocks { bounds } => Some(bounds),
+            _ => None,
+        });
+        let clocks = clocks.unwrap_or_default();
         let began_ns: Vec<Option<u64>> = said.iter().map(|lane| began_ns(lane)).collect();
         let first_ns = began_ns.iter().flatten().min().copied().unwrap_or(0);
         let share = |(facts, ranks): (&RankFacts, Vec<usize>)| {
             let began = ranks.iter().filter_map(|rank| *began_ns.get(*rank)?);
-            let clock = |rank: &usize| clocks_ns.get(*rank).copied();
-            let (offset_ns_min, offset_ns_max) =
-                ranks.first().and_then(clock).unwrap_or((facts.min_ns, facts.max_ns));
+            let clock = ranks.first().and_then(|rank| clocks.get(*rank).copied());
+            let Bounds { min_ns, max_ns } = clock.unwrap_or(facts.bounds);
             HostShare {
                 name: visible(&facts.host),
                 kernel: visible(&facts.kernel),
                 ranks: ranks.len() as u32,
                 mount: visible(&format!("{} {}", facts.folder.fs_type, facts.folder.source)),
-                offset_ns_min,
-                offset_ns_max,
+                offset_ns_min: min_ns,
+                offset_ns_max: max_ns,
                 start_skew_ns: began.max().unwrap_or(first_ns) - first_ns,
             }
         };
@@ -179,20 +168,15 @@ impl Ours for Gathered {
     }
 
     fn read_back(&self, interrupt: &Interrupt) -> Result<Vec<ReadBack>, String> {
-        let limit = READ_LIMIT * self.count() + self.patience;
-        let host = |rank: u32| {
-            let facts = self.ranks.get(rank as usize);
-            facts.map_or_else(|| format!("rank {rank}"), |facts| visible(&facts.host))
-        };
+        let limit = READ_LIMIT * self.count() + LAUNCH + self.patience;
         let mut read = Vec::new();
         let ended = self.launched.expect(
             &self.events,
             (limit, "read what others wrote"),
             interrupt,
             |event| match event {
-                FromRanks::Read { lane, reader, found, why } => {
-                    let (writer, reader) = (host(lane), host(reader));
-                    let why = visible(&why);
+                FromRanks::Read(ReadBack { lane, writer, reader, found, why }) => {
+                    let [writer, reader, why] = [writer, reader, why].map(|text| visible(&text));
                     read.push(ReadBack { lane, writer, reader, found, why });
                     None
                 }

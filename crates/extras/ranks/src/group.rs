@@ -33,7 +33,7 @@ pub(crate) struct Group<'m> {
     pub(crate) patience: Duration,
     /// For who is there and has only to say so.
     pub(crate) answer: Duration,
-    /// By rank, as far as they are known.
+    /// By rank, as soon as they are known; no two hosts have one name.
     pub(crate) hosts: Vec<String>,
 }
 
@@ -76,17 +76,8 @@ impl<'m> Group<'m> {
         self.mpi.rank() == 0
     }
 
-    /// The ranks of each host, in the order of their first ones.
     pub(crate) fn by_host(&self) -> Vec<Vec<usize>> {
-        let (mut places, mut ranks) = (HashMap::new(), Vec::<Vec<usize>>::new());
-        for (rank, host) in self.hosts.iter().enumerate() {
-            let place = *places.entry(host).or_insert(ranks.len());
-            match ranks.get_mut(place) {
-                Some(known) => known.push(rank),
-                None => ranks.push(vec![rank]),
-            }
-        }
-        ranks
+        by_host(self.hosts.iter().map(String::as_str))
     }
 
     /// `rank 2 on h3`
@@ -260,6 +251,19 @@ impl<'m> Group<'m> {
     }
 }
 
+/// The ranks of each host, in the order of their first ones; the first one leads its host.
+pub(crate) fn by_host<'a>(hosts: impl Iterator<Item = &'a str>) -> Vec<Vec<usize>> {
+    let (mut places, mut ranks) = (HashMap::new(), Vec::<Vec<usize>>::new());
+    for (rank, host) in hosts.enumerate() {
+        let place = *places.entry(host).or_insert(ranks.len());
+        match ranks.get_mut(place) {
+            Some(known) => known.push(rank),
+            None => ranks.push(vec![rank]),
+        }
+    }
+    ranks
+}
+
 /// From whom a rank has what is shared: its number without the highest bit.
 pub(crate) fn above(rank: usize) -> usize {
     rank.checked_ilog2().map_or(0, |bit| rank - (1 << bit))
@@ -271,17 +275,13 @@ pub(crate) fn number(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering::SeqCst;
-
     use super::*;
     use crate::mpi::fake::all;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
-
     #[test]
     fn what_the_first_rank_has_all_have_and_what_each_has_the_first_one_gets_in_order() {
-        let (given, _) = all(5, |mpi| {
-            let group = Group::new(&mpi, PATIENCE);
+        let given = all(5, |mpi| {
+            let group = Group::new(&mpi, Duration::from_secs(60));
             let shared = group.share(group.is_first().then(|| b"words".to_vec())).unwrap();
             let mut got = Vec::new();
             let own = vec![mpi.rank() as u8; mpi.rank()];
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn of_a_rank_that_hands_nothing_on_the_first_word_is_its_own_name() {
         for (asks, named) in [(true, 1), (false, 2)] {
-            let (given, _) = all(8, |mpi| {
+            let given = all(8, |mpi| {
                 let answer = Duration::from_millis(100);
                 let group = Group { answer, ..Group::new(&mpi, Duration::ZERO) };
                 let heard = || {
@@ -326,21 +326,6 @@ mod tests {
         }
     }
 
-    /// At the first rank, which is what a thousand ranks must not fill.
-    #[test]
-    fn memory_of_a_gathering_does_not_grow_with_the_ranks() {
-        let held = |ranks: usize, bytes: usize| {
-            let (_, world) = all(ranks, |mpi| {
-                let group = Group::new(&mpi, PATIENCE);
-                group.gather(vec![7; bytes], &mut |_, _| Ok(())).unwrap();
-            });
-            world.waiting_bytes_max.load(SeqCst)
-        };
-        let lengths = |ranks: usize| 8 * (ranks - 1);
-        assert!(held(16, AHEAD_BYTES / 4) <= AHEAD_BYTES + lengths(16));
-        assert!(held(4, AHEAD_BYTES + 1) <= AHEAD_BYTES + 1 + lengths(4), "one is always asked");
-    }
-
     #[test]
     fn what_is_shared_comes_from_one_rank_and_the_first_one_sends_it_seldom() {
         let sent_by = |rank: usize| (1..10_000).filter(|below| above(*below) == rank).count();
@@ -352,10 +337,7 @@ mod tests {
 
     #[test]
     fn ranks_are_put_together_by_host() {
-        let (given, _) = all(1, |mpi| {
-            let hosts = ["a", "b", "a", "c", "b"].map(String::from).into();
-            Group { hosts, ..Group::new(&mpi, PATIENCE) }.by_host()
-        });
-        assert_eq!(given[0], [vec![0, 2], vec![1, 4], vec![3]]);
+        let ranks = by_host(["a", "b", "a", "c", "b"].into_iter());
+        assert_eq!(ranks, [vec![0, 2], vec![1, 4], vec![3]]);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     os::unix::process::CommandExt,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        Arc, Mutex, MutexGuard, Once, PoisonError,
+        Arc, Once, OnceLock,
         mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread,
@@ -34,23 +34,17 @@ const POLL: Duration = Duration::from_millis(50);
 
 pub(crate) struct Launched {
     pub(crate) launcher: String,
-    child: Mutex<Child>,
+    child: Child,
     asked: Once,
-    to: Mutex<ChildStdin>,
+    to: ChildStdin,
     heard: Arc<Ears>,
 }
 
 /// Where what comes is put.
-#[derive(Default)]
 struct Ears {
     last_words: LastWords,
     /// The number of lanes, and who hears them.
-    lanes: Mutex<Option<(usize, Sender<Heard>)>>,
-    clocks_ns: Mutex<Vec<(i64, i64)>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    lanes: OnceLock<(usize, Sender<Heard>)>,
 }
 
 impl Launched {
@@ -58,7 +52,7 @@ impl Launched {
         words: &[String],
     ) -> Result<(Arc<Launched>, Receiver<FromRanks>), RanksError> {
         let Some((program, own)) = words.split_first() else {
-            return Err(RanksError::Words("--ranks names no launcher".into()));
+            return Err(RanksError::Told("--ranks names no launcher".into()));
         };
         let failed = |source| RanksError::NotStarted { program: program.clone(), source };
         let ours = std::env::current_exe().map_err(failed)?;
@@ -68,29 +62,24 @@ impl Launched {
         command.envs(unset.copied()).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
-        let to = Mutex::new(child.stdin.take().expect("standard input is piped"));
+        let to = child.stdin.take().expect("standard input is piped");
         let from = child.stdout.take().expect("standard output is piped");
         let last_words = LastWords::of(child.stderr.take());
-        let heard = Arc::new(Ears { last_words, ..Ears::default() });
+        let heard = Arc::new(Ears { last_words, lanes: OnceLock::new() });
         let (ears, (sender, events)) = (Arc::clone(&heard), channel());
         thread::spawn(move || ears.listen(BufReader::new(from), &sender));
         let launcher = program.rsplit('/').next().unwrap_or(program).to_owned();
-        let (child, asked) = (Mutex::new(child), Once::new());
-        Ok((Arc::new(Launched { launcher, child, asked, to, heard }), events))
+        Ok((Arc::new(Launched { launcher, child, asked: Once::new(), to, heard }), events))
     }
 
     pub(crate) fn tell(&self, word: &ToRanks) {
         // One that is gone shows as the end of what it says.
-        let _ = send(word, false, &mut *lock(&self.to));
+        let _ = send(word, false, &mut &self.to);
     }
 
     /// From now on somebody hears what the lanes say.
     pub(crate) fn hear_lanes(&self, count: usize, inbox: Sender<Heard>) {
-        *lock(&self.heard.lanes) = Some((count, inbox));
-    }
-
-    pub(crate) fn clocks_ns(&self) -> Vec<(i64, i64)> {
-        lock(&self.heard.clocks_ns).clone()
+        let _ = self.heard.lanes.set((count, inbox));
     }
 
     /// The first event that is wanted, within a limit.
@@ -129,7 +118,7 @@ impl Launched {
 
     /// How it ended, after the end of its standard output; it is not waited for longer than one that is asked to end.
     pub(crate) fn how(&self) -> String {
-        let ended = ended_within(&lock(&self.child), GRACE);
+        let ended = ended_within(&self.child, GRACE);
         ended.map_or_else(|| "it closed its output and went on".into(), how)
     }
 
@@ -140,7 +129,7 @@ impl Launched {
     /// Once: Open MPI takes a second word as one to go at once.
     pub(crate) fn ask_to_end(&self) {
         self.asked.call_once(|| {
-            let _ = kill_process_group(Pid::from_child(&lock(&self.child)), Signal::TERM);
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::TERM);
         });
     }
 }
@@ -148,14 +137,13 @@ impl Launched {
 impl Drop for Launched {
     /// Asked where it has not ended by itself, and made to where that does not help, with all that it started.
     fn drop(&mut self) {
-        if ended_within(&lock(&self.child), Duration::ZERO).is_none() {
+        if ended_within(&self.child, Duration::ZERO).is_none() {
             self.ask_to_end();
         }
-        let mut child = lock(&self.child);
-        ended_within(&child, GRACE);
-        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
-        ended_within(&child, GRACE);
-        let _ = child.try_wait();
+        ended_within(&self.child, GRACE);
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        ended_within(&self.child, GRACE);
+        let _ = self.child.try_wait();
     }
 }
 
@@ -166,9 +154,6 @@ impl Ears {
                 Line::Other(text) => self.last_words.add(&text),
                 Line::Message(FromRanks::Said { lane, line }) => {
                     self.tell_lane(lane as usize, Some(line));
-                }
-                Line::Message(FromRanks::Clocks { bounds_ns }) => {
-                    *lock(&self.clocks_ns) = bounds_ns;
                 }
                 Line::Message(event) => {
                     // Each lane ends with the reason of all.
@@ -184,13 +169,12 @@ impl Ears {
     }
 
     fn tell_all(&self, line: Option<&str>) {
-        let count = lock(&self.lanes).as_ref().map_or(0, |(count, _)| *count);
+        let count = self.lanes.get().map_or(0, |(count, _)| *count);
         (0..count).for_each(|lane| self.tell_lane(lane, line.map(str::to_owned)));
     }
 
     fn tell_lane(&self, lane: usize, line: Option<String>) {
-        let lanes = lock(&self.lanes);
-        if let Some((_, inbox)) = lanes.as_ref().filter(|(count, _)| lane < *count) {
+        if let Some((_, inbox)) = self.lanes.get().filter(|(count, _)| lane < *count) {
             // A crew that is gone hears nothing more.
             let _ = inbox.send(Heard { lane, line });
         }

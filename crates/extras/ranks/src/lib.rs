@@ -50,8 +50,8 @@ impl Ranks for ByMpi {
         folder: &Path,
         interrupt: &Interrupt,
     ) -> Result<Box<dyn Gathered>, String> {
-        let ask = gathered::Ask { ranks, folder: Some(folder), starts: None, settle_s };
-        match gathered::gather(ask, interrupt) {
+        let task = message::Task::Trial { settle_s };
+        match gathered::gather(ranks, Some(folder), task, interrupt) {
             Ok(gathered) => Ok(Box::new(gathered)),
             Err(error) => Err(error.to_string()),
         }

@@ -4,10 +4,14 @@
 use std::{
     io::{BufRead, Read, Write},
     path::PathBuf,
+    time::Duration,
 };
 
+use pickfs_lab::ranks::ReadBack;
 use pickfs_record::TrialSpec;
 use serde::{Deserialize, Serialize};
+
+use crate::clock::Bounds;
 
 const MARK: &str = "pickfs-rank ";
 /// What one lane says of a trial is some megabytes.
@@ -28,11 +32,22 @@ pub(crate) enum ToRanks {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(crate) patience_s: f64,
-    /// Before a trial, on each host.
-    pub(crate) settle_s: f64,
     pub(crate) folder: Option<SharedFolder>,
-    /// So many times all begin together, and nothing else is done; none where a trial follows.
-    pub(crate) starts: Option<u32>,
+    pub(crate) task: Task,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) enum Task {
+    /// So many times all begin together, and nothing else is done.
+    Starts(u32),
+    /// Each host settles before it, for so long at most.
+    Trial { settle_s: f64 },
+}
+
+impl Order {
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs_f64(self.patience_s.clamp(1.0, 86_400.0))
+    }
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,14 +74,9 @@ pub(crate) enum FromRanks {
     },
     /// By rank: its clock at the end of the trial, together with the bounds of its beginning.
     Clocks {
-        bounds_ns: Vec<(i64, i64)>,
+        bounds: Vec<Bounds>,
     },
-    Read {
-        lane: u32,
-        reader: u32,
-        found: Option<u64>,
-        why: String,
-    },
+    Read(ReadBack),
     /// Nothing follows.
     Ended,
     Failed {
@@ -77,13 +87,12 @@ pub(crate) enum FromRanks {
 /// What a rank says of itself and of where it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RankFacts {
+    /// As rank 0 names it, once it has: two hosts may have one name, and their kernels were booted apart.
     pub(crate) host: String,
-    /// Two hosts may have one name: their kernels were booted apart.
     pub(crate) boot: String,
     pub(crate) kernel: String,
     pub(crate) build: String,
-    pub(crate) min_ns: i64,
-    pub(crate) max_ns: i64,
+    pub(crate) bounds: Bounds,
     pub(crate) folder: FolderSeen,
 }
 

@@ -40,10 +40,7 @@ pub(crate) mod fake {
 
     use std::{
         collections::{HashMap, VecDeque},
-        sync::{
-            Arc, Mutex,
-            atomic::{AtomicUsize, Ordering::SeqCst},
-        },
+        sync::{Arc, Mutex},
         thread,
     };
 
@@ -56,13 +53,10 @@ pub(crate) mod fake {
     type Lines = HashMap<(usize, usize), VecDeque<Vec<u8>>>;
 
     #[derive(Default)]
-    pub(crate) struct World {
+    struct World {
         size: usize,
         under_way: Mutex<Lines>,
         sent: Mutex<HashMap<(usize, usize), u64>>,
-        /// Bytes that are on their way to rank 0 now, and at most.
-        waiting_bytes: AtomicUsize,
-        pub(crate) waiting_bytes_max: AtomicUsize,
     }
 
     #[derive(Clone)]
@@ -72,12 +66,9 @@ pub(crate) mod fake {
     }
 
     /// What each rank gave, in order; all of them run at once.
-    pub(crate) fn all<T: Send>(
-        size: usize,
-        work: impl Fn(FakeMpi) -> T + Sync,
-    ) -> (Vec<T>, Arc<World>) {
+    pub(crate) fn all<T: Send>(size: usize, work: impl Fn(FakeMpi) -> T + Sync) -> Vec<T> {
         let world = Arc::new(World { size, ..World::default() });
-        let given = thread::scope(|scope| {
+        thread::scope(|scope| {
             let ranks = (0..size).map(|rank| {
                 let mpi = FakeMpi { rank, world: Arc::clone(&world) };
                 let work = &work;
@@ -85,8 +76,7 @@ pub(crate) mod fake {
             });
             let ranks: Vec<_> = ranks.collect();
             ranks.into_iter().map(|rank| rank.join().expect("no panic")).collect()
-        });
-        (given, world)
+        })
     }
 
     impl FakeMpi {
@@ -96,10 +86,6 @@ pub(crate) mod fake {
         }
 
         fn put(&self, line: (usize, usize), bytes: Vec<u8>) -> Box<dyn Transfer + '_> {
-            if line.1 == 0 {
-                let waiting = self.world.waiting_bytes.fetch_add(bytes.len(), SeqCst) + bytes.len();
-                self.world.waiting_bytes_max.fetch_max(waiting, SeqCst);
-            }
             let mut under_way = self.world.under_way.lock().expect("no panic");
             under_way.entry(line).or_default().push_back(bytes.clone());
             let mut sent = self.world.sent.lock().expect("no panic");
@@ -108,7 +94,7 @@ pub(crate) mod fake {
         }
     }
 
-    struct Sent(Option<Vec<u8>>);
+    pub(crate) struct Sent(pub(crate) Option<Vec<u8>>);
 
     impl Transfer for Sent {
         fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
@@ -128,9 +114,6 @@ pub(crate) mod fake {
             let line = under_way.entry((self.from, self.to.rank)).or_default();
             let Some(bytes) = line.pop_front() else { return Ok(None) };
             assert_eq!(bytes.len(), self.bytes, "from {} to {}", self.from, self.to.rank);
-            if self.to.rank == 0 {
-                self.to.world.waiting_bytes.fetch_sub(bytes.len(), SeqCst);
-            }
             Ok(Some(bytes))
         }
     }

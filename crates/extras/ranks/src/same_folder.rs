@@ -70,14 +70,10 @@ fn see(folder: &Path, whose: &str, token: &str, limit: Duration) -> Result<(), S
 }
 
 /// What this rank sees. All call it together; the lab has written its word.
-pub(crate) fn look(
-    group: &Group<'_>,
-    by_host: &[Vec<usize>],
-    shared: &SharedFolder,
-) -> Result<FolderSeen, RanksError> {
+pub(crate) fn look(group: &Group<'_>, shared: &SharedFolder) -> Result<FolderSeen, RanksError> {
     let limit = SEEN_AFTER.min(group.patience / 2);
     let folder = &shared.path;
-    let (own, token) = (group.mpi.rank(), drawn_token());
+    let (own, token, by_host) = (group.mpi.rank(), drawn_token(), group.by_host());
     // Without the folder there is nothing to wait for.
     let is_there =
         fs::metadata(folder).map_err(|error| format!("{} is not there: {error}", folder.display()));
@@ -101,17 +97,14 @@ pub(crate) fn look(
             seen = seen.and_then(|()| see(folder, &before.to_string(), &theirs, limit));
         }
     }
-    let problem = seen.err().unwrap_or_default();
-    Ok(match mount_of(folder) {
+    let mount = seen.and_then(|()| mount_of(folder).map_err(|error| error.to_string()));
+    Ok(match mount {
         Ok(mount) => FolderSeen {
             fs_type: mount.fs_type,
             source: mount.source.to_string_lossy().into_owned(),
-            problem,
+            problem: String::new(),
         },
-        Err(error) if problem.is_empty() => {
-            FolderSeen { problem: error.to_string(), ..FolderSeen::default() }
-        }
-        Err(_) => FolderSeen { problem, ..FolderSeen::default() },
+        Err(problem) => FolderSeen { problem, ..FolderSeen::default() },
     })
 }
 
@@ -122,14 +115,13 @@ mod tests {
 
     /// What is there is seen at once: each word is written before anybody is told of it. Each rank is a host of its own, with the folder that stands at its place.
     fn looked(folders: &[&Path], token: &str) -> Vec<String> {
-        let by_host: Vec<Vec<usize>> = (0..folders.len()).map(|rank| vec![rank]).collect();
-        let (given, _) = all(folders.len(), |mpi| {
-            let group = Group::new(&mpi, Duration::ZERO);
+        let hosts: Vec<String> = (0..folders.len()).map(|host| format!("h{host}")).collect();
+        all(folders.len(), |mpi| {
+            let group = Group { hosts: hosts.clone(), ..Group::new(&mpi, Duration::ZERO) };
             let path = folders[mpi.rank()].to_owned();
             let shared = SharedFolder { path, token: token.into() };
-            look(&group, &by_host, &shared).unwrap().problem
-        });
-        given
+            look(&group, &shared).unwrap().problem
+        })
     }
 
     #[test]

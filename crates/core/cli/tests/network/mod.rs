@@ -14,7 +14,7 @@ use pickfs_testkit::{install, may_run, skipped, until};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use crate::pickfs::{PICKFS, Said};
+use crate::pickfs::{PICKFS, Said, folder};
 
 /// Whether hosts can be made here, and these programs are there, too.
 pub fn has_hosts(programs: &[&str]) -> bool {
@@ -32,7 +32,8 @@ pub struct Network {
 
 impl Network {
     /// `planted` is for bash, in the folder: once in the lab, then on each host, with its name as first word.
-    pub fn within((kept, folder): (TempDir, PathBuf), hosts: &[&str], planted: &str) -> Network {
+    pub fn within(hosts: &[&str], planted: &str) -> Network {
+        let (kept, folder) = folder();
         fs::create_dir(folder.join("bin")).unwrap();
         let scripts = [
             ("network.sh", include_str!("network.sh")),

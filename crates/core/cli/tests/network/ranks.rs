@@ -8,7 +8,7 @@ use pickfs_testkit::until;
 use super::Network;
 use crate::{
     lab_session::tree_of,
-    pickfs::{folder, only_run, record},
+    pickfs::{only_run, record},
 };
 
 pub const OPEN_MPI: &str = "mpirun.openmpi --host h1:1,h2:1,h3:1 --mca btl_tcp_if_include 10.99.0.0/24 \
@@ -17,7 +17,7 @@ pub const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rank_hosts/
 
 impl Network {
     pub fn of_ranks(hosts: &[&str], planted: &str) -> Network {
-        Network::within(folder(), hosts, &format!("{}{planted}", include_str!("ranks.sh")))
+        Network::within(hosts, &format!("{}{planted}", include_str!("ranks.sh")))
     }
 
     pub fn place(&self, name: &str) -> String {

@@ -4,16 +4,15 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use pickfs_record::{Clock, MonotonicClock, OpIndex};
-use pickfs_sys::mapped_file::MappedFile;
 
 use super::{
-    record::{Reader, Sight, read_words, word},
+    record::{Sight, read_words, word},
     site::{Site, keep},
-    tell::{STORED, unmapped},
+    tell::{CURRENT, STORED, Sign, unmapped},
 };
 use crate::{
     bench::Bench,
@@ -21,21 +20,9 @@ use crate::{
     fault::Fault,
 };
 
-pub(super) enum Eye {
-    Tail(Reader),
-    /// Names that come, or go.
-    Names {
-        come: bool,
-    },
-    /// By its name, again and again.
-    Current(PathBuf),
-    /// With the numbers that increments of the other page gave.
-    Mapped(MappedFile, Vec<u64>),
-}
-
 pub(super) struct Looking {
     site: Site,
-    pub(super) eye: Eye,
+    pub(super) sign: Sign,
     /// By number.
     seen_ns: Vec<Option<u64>>,
     /// All before it are seen.
@@ -50,11 +37,11 @@ pub(super) struct Looking {
 }
 
 impl Looking {
-    pub(super) fn new(site: Site, eye: Eye) -> Looking {
+    pub(super) fn new(site: Site, sign: Sign) -> Looking {
         let seen_ns = vec![None; site.events as usize];
         let (first_unseen, newest, began_ns, looked_ns) = (0, None, None, 0);
         let (counts, note) = (BTreeMap::new(), None);
-        Looking { site, eye, seen_ns, first_unseen, newest, began_ns, looked_ns, counts, note }
+        Looking { site, sign, seen_ns, first_unseen, newest, began_ns, looked_ns, counts, note }
     }
 
     fn count(&mut self, name: &'static str) {
@@ -62,7 +49,7 @@ impl Looking {
     }
 
     fn has_versions(&self) -> bool {
-        matches!(self.eye, Eye::Current(_) | Eye::Mapped(..))
+        matches!(self.sign, Sign::Current | Sign::Page(..))
     }
 
     /// No more is to come, or it is seen already.
@@ -89,17 +76,17 @@ impl Looking {
     }
 
     pub(super) fn look(&mut self) -> Result<(), Fault> {
-        match &mut self.eye {
-            Eye::Tail(_) => self.look_at_tail(),
-            &mut Eye::Names { come } => self.look_for_names(come),
-            Eye::Current(path) => match begin_of(path) {
+        match &mut self.sign {
+            Sign::Tail(..) => self.look_at_tail(),
+            &mut Sign::Names { come } => self.look_for_names(come),
+            Sign::Current => match begin_of(&self.site.folder.join(CURRENT)) {
                 Ok(bytes) => match read_words(&bytes).as_deref() {
                     Some(&[version]) => self.see_version(version),
                     _ => self.count("torn_looks"),
                 },
                 Err(_) => self.count("failed_looks"),
             },
-            Eye::Mapped(map, numbers) => {
+            Sign::Page(map, numbers) => {
                 let mut stored = [0; 8];
                 map.read_at(STORED, &mut stored).map_err(unmapped)?;
                 if numbers.len() < self.seen_ns.len() {
@@ -113,8 +100,8 @@ impl Looking {
 
     /// All records that are there by now.
     fn look_at_tail(&mut self) {
-        while let (Eye::Tail(reader), false) =
-            (&mut self.eye, self.first_unseen == self.seen_ns.len())
+        while let (Sign::Tail(_, reader), false) =
+            (&mut self.sign, self.first_unseen == self.seen_ns.len())
         {
             match reader.look(self.first_unseen as u64) {
                 Ok(Sight::Whole) => self.see(self.first_unseen as u64),
@@ -210,8 +197,8 @@ mod tests {
     #[test]
     fn an_older_version_after_a_newer_one_is_counted_and_moves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("current");
-        let mut looking = Looking::new(site(folder.path(), 9), Eye::Current(path.clone()));
+        let path = folder.path().join(CURRENT);
+        let mut looking = Looking::new(site(folder.path(), 9), Sign::Current);
         looking.look().unwrap();
         assert_eq!(looking.counts, BTreeMap::from([("failed_looks", 1)]), "it is not there");
         for version in [0, 3, 3, 1, 0, 4] {
@@ -239,9 +226,8 @@ mod tests {
     #[test]
     fn a_version_is_outdated_until_it_or_a_newer_one_is_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("current");
-        write_words(&path, &[9]).unwrap();
-        let mut looking = Looking::new(site(folder.path(), 9), Eye::Current(path));
+        write_words(&folder.path().join(CURRENT), &[9]).unwrap();
+        let mut looking = Looking::new(site(folder.path(), 9), Sign::Current);
         looking.look().unwrap();
         let op = settled(&mut looking, MonotonicClock.now_ns().saturating_sub(10_000_000_000));
         assert_eq!(looking.counts, BTreeMap::from([("seen", 1), ("versions_skipped", 8)]));
@@ -252,7 +238,7 @@ mod tests {
     #[test]
     fn a_name_that_was_never_there_is_not_seen_to_go() {
         let folder = tempfile::tempdir().unwrap();
-        let mut looking = Looking::new(site(folder.path(), 9), Eye::Names { come: false });
+        let mut looking = Looking::new(site(folder.path(), 9), Sign::Names { come: false });
         while !looking.is_stopped() {
             looking.look().unwrap();
         }

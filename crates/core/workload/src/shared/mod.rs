@@ -42,10 +42,10 @@ use answer::Talk;
 use append::Append;
 use fault::Making;
 use lock::Locking;
-use look::{Eye, Looking};
+use look::Looking;
 use record::{BYTES_MAX, BYTES_MIN, Pen, Reader, write_kept, write_words};
 use site::{EVENTS_MAX, Site, keep_numbers, read_numbers};
-use tell::{CURRENT, Event, MAPPED_BYTES, Telling};
+use tell::{CURRENT, MAPPED_BYTES, Sign, Telling};
 
 const TOGETHER: &str = "together";
 const TAIL: &str = "tail";
@@ -127,8 +127,8 @@ impl Part {
     /// That it was given, none of which another lane may have.
     fn numbers(&self) -> &[u64] {
         match self {
-            Part::Tells(Telling { event: Event::Store(_, numbers), .. })
-            | Part::Looks(Looking { eye: Eye::Mapped(_, numbers), .. })
+            Part::Tells(Telling { sign: Sign::Page(_, numbers), .. })
+            | Part::Looks(Looking { sign: Sign::Page(_, numbers), .. })
             | Part::Locks(Locking { numbers, .. }) => numbers,
             _ => &[],
         }
@@ -174,29 +174,26 @@ fn make(session: &Session, site: &Site) -> Result<(), Fault> {
 fn part(session: &Session, site: Site) -> Result<Part, Fault> {
     let Among { host, hosts, leads, .. } = site.among;
     let (ask, is_first) = (session.params.text("ask"), session.spec.lane == 0);
-    let either = |event, eye| match is_first {
-        true => Part::Tells(Telling::new(site.clone(), event)),
-        false => Part::Looks(Looking::new(site.clone(), eye)),
-    };
     Ok(match ask {
         "append" if is_reader(host, hosts) => Part::StandsBy,
         "append" => Part::Appends(Append::new(session, TOGETHER)),
         _ if !leads => Part::StandsBy,
-        "tail" => {
-            let eye = Eye::Tail(Reader::new(session, TAIL));
-            either(Event::Append(Pen::new(session, TAIL)), eye)
-        }
-        "create" => either(Event::Create, Eye::Names { come: true }),
-        "remove" => either(Event::Remove, Eye::Names { come: false }),
-        "rename" => either(Event::Rename, Eye::Current(site.folder.join(CURRENT))),
         "answer" if is_first => Part::Asks(Talk::new(session, true)),
         "answer" if host == 1 => Part::Answers(Talk::new(session, false)),
         "answer" => Part::StandsBy,
         "lock" => Part::Locks(Locking::new(site)?),
-        _ if is_first => {
-            Part::Tells(Telling::new(site.clone(), Event::Store(mapped(&site)?, vec![])))
-        }
-        _ => Part::Looks(Looking::new(site.clone(), Eye::Mapped(mapped(&site)?, vec![]))),
+        _ if is_first => Part::Tells(Telling::new(site.clone(), sign(session, &site)?)),
+        _ => Part::Looks(Looking::new(site.clone(), sign(session, &site)?)),
+    })
+}
+
+fn sign(session: &Session, site: &Site) -> Result<Sign, Fault> {
+    Ok(match session.params.text("ask") {
+        "tail" => Sign::Tail(Pen::new(session, TAIL), Reader::new(session, TAIL)),
+        "create" => Sign::Names { come: true },
+        "remove" => Sign::Names { come: false },
+        "rename" => Sign::Current,
+        _ => Sign::Page(mapped(site)?, Vec::new()),
     })
 }
 

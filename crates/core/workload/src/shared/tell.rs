@@ -1,12 +1,15 @@
 //! What the first host does, an event at each arrival, for others to see.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+};
 
 use pickfs_record::{Clock, OpIndex};
 use pickfs_sys::mapped_file::MappedFile;
 
 use super::{
-    record::{Pen, Record, write_words},
+    record::{Pen, Reader, Record, write_words},
     site::Site,
 };
 use crate::{
@@ -20,19 +23,21 @@ pub(super) const CURRENT: &str = "current";
 pub(super) const STORED: usize = 4096;
 pub(super) const MAPPED_BYTES: usize = 8192;
 
-pub(super) enum Event {
-    Append(Pen),
-    Create,
-    Remove,
-    /// Of a new version over the one before.
-    Rename,
-    /// To the page, and an increment of the number in the other one.
-    Store(MappedFile, Vec<u64>),
+/// What the first host changes, and the others look at.
+pub(super) enum Sign {
+    /// A file that grows.
+    Tail(Pen, Reader),
+    /// Names that come, or go.
+    Names { come: bool },
+    /// One name, that a new version takes from the one before.
+    Current,
+    /// A number in a page, with the numbers that increments of the other page gave.
+    Page(MappedFile, Vec<u64>),
 }
 
 pub(super) struct Telling {
     site: Site,
-    pub(super) event: Event,
+    pub(super) sign: Sign,
     /// Ready to be the next version, or the next name.
     path: PathBuf,
     /// When each began.
@@ -40,20 +45,22 @@ pub(super) struct Telling {
 }
 
 impl Telling {
-    pub(super) fn new(site: Site, event: Event) -> Telling {
-        Telling { site, event, path: PathBuf::new(), began_ns: Vec::new() }
+    pub(super) fn new(site: Site, sign: Sign) -> Telling {
+        Telling { site, sign, path: PathBuf::new(), began_ns: Vec::new() }
     }
 
     fn happen(&mut self) -> Result<(), Fault> {
-        match &mut self.event {
-            Event::Append(pen) => pen.put().map_err(Fault::io("append to", &pen.path)),
-            Event::Create => {
-                fs::File::create_new(&self.path).map(drop).map_err(Fault::io("create", &self.path))
+        match &mut self.sign {
+            Sign::Tail(pen, _) => pen.put().map_err(Fault::io("append to", &pen.path)),
+            Sign::Names { come: true } => {
+                File::create_new(&self.path).map(drop).map_err(Fault::io("create", &self.path))
             }
-            Event::Remove => fs::remove_file(&self.path).map_err(Fault::io("remove", &self.path)),
-            Event::Rename => fs::rename(&self.path, self.site.folder.join(CURRENT))
+            Sign::Names { come: false } => {
+                fs::remove_file(&self.path).map_err(Fault::io("remove", &self.path))
+            }
+            Sign::Current => fs::rename(&self.path, self.site.folder.join(CURRENT))
                 .map_err(Fault::io("rename", &self.path)),
-            Event::Store(map, _) => {
+            Sign::Page(map, _) => {
                 let version = self.began_ns.len() as u64;
                 map.write_at(STORED, &(version + 1).to_le_bytes()).map_err(unmapped)
             }
@@ -69,15 +76,15 @@ impl Work for Telling {
     fn ready(&mut self, _time_ns: u64) -> Result<(), Fault> {
         let number = self.began_ns.len() as u64;
         let record = Record { lane: self.site.lane, number, ..Record::default() };
-        match &mut self.event {
+        match &mut self.sign {
             _ if number >= self.site.events => {}
-            Event::Append(pen) => pen.fill(&record),
-            Event::Create | Event::Remove => self.path = self.site.name(number),
-            Event::Rename => {
+            Sign::Tail(pen, _) => pen.fill(&record),
+            Sign::Names { .. } => self.path = self.site.name(number),
+            Sign::Current => {
                 self.path = self.site.folder.join("next");
                 write_words(&self.path, &[number + 1])?;
             }
-            Event::Store(map, numbers) => numbers.push(map.add_at(0, 1).map_err(unmapped)?),
+            Sign::Page(map, numbers) => numbers.push(map.add_at(0, 1).map_err(unmapped)?),
         }
         Ok(())
     }

@@ -11,16 +11,13 @@ use std::{
 
 use pickfs_record::WorkerMessage;
 
-use super::{
-    lane::Step,
-    trial::{each_line, meeting},
-    *,
-};
+use super::{trial::each_line, *};
 use crate::{
     clock::{ROUNDS, asked_by},
     group::{AHEAD_BYTES, NAP_MAX, Wait, above},
+    meeting::{Step, meet},
     message::{FolderSeen, SharedFolder, tell},
-    mpi::Transfer,
+    mpi::{Transfer, fake::Sent},
 };
 
 /// To another host of a rack and back.
@@ -29,6 +26,8 @@ const WAY: Duration = Duration::from_micros(100);
 const TOLD_BYTES: usize = 5;
 /// What a lane says of a trial.
 const WORDS_BYTES: usize = 200_000;
+/// Around the text of a note, at most.
+const NOTE_BYTES: usize = 100;
 
 #[derive(Clone)]
 enum Does {
@@ -115,14 +114,6 @@ impl Crowd {
     }
 }
 
-struct Gone(Option<Vec<u8>>);
-
-impl Transfer for Gone {
-    fn poll(&mut self) -> Result<Option<Vec<u8>>, RanksError> {
-        Ok(self.0.take())
-    }
-}
-
 struct Coming<'a> {
     from: usize,
     bytes: usize,
@@ -175,7 +166,7 @@ impl Mpi for Crowd {
         let heard = self.does[to].borrow_mut().pop_front();
         let Some(Does::Hear(wait)) = heard else { panic!("rank {to} does not listen") };
         self.turn_to_next(to, WAY + if wait == Wait::Asleep { NAP_MAX } else { Duration::ZERO });
-        Ok(Box::new(Gone(Some(bytes))))
+        Ok(Box::new(Sent(Some(bytes))))
     }
 
     fn receive(&self, from: usize, bytes: usize) -> Result<Box<dyn Transfer + '_>, RanksError> {
@@ -214,11 +205,10 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     same_folder::write(folder.path(), "lab", &shared.token).unwrap();
     let last = (size - 1).to_string();
     same_folder::write(folder.path(), &last, &last).unwrap();
-    let (order, words) =
-        (Order { patience_s: 120.0, settle_s: 0.0, folder: None, starts: None }, Words::new(false));
-    let patience = words::time(order.patience_s);
-    let (group, by_host) = (Group::new(&crowd, patience), Vec::new());
-    let mut rank = Rank { group, words: &words, order, by_host, bounds: Bounds::SAME };
+    let order = Order { patience_s: 120.0, folder: None, task: Task::Starts(0) };
+    let words = Words::new(false);
+    let group = Group::new(&crowd, order.patience());
+    let mut rank = Rank { group, words: &words, order, bounds: Bounds::SAME };
     let facts: Vec<Rc<[u8]>> =
         (0..size).map(|rank| serde_json::to_vec(&facts_of(rank)).unwrap().into()).collect();
     let said = WorkerMessage::Note { text: "x".repeat(words_bytes) };
@@ -235,7 +225,7 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
     rank.meet_each_other(&facts_of(0)).unwrap();
     step("who is there");
     crowd.ask_for_time();
-    rank.bounds = bounds(&rank.group, &rank.by_host, &now_ns).unwrap();
+    rank.bounds = bounds(&rank.group, &now_ns).unwrap();
     step("clocks");
     let token: Rc<[u8]> = last.as_bytes().into();
     let length: Rc<[u8]> = (token.len() as u64).to_le_bytes().as_slice().into();
@@ -244,15 +234,15 @@ fn played(size: usize, words_bytes: usize) -> (Vec<(&'static str, Duration)>, us
         rank if rank == size - 1 => vec![Does::Say(length.clone()), Does::Say(token.clone())],
         _ => Vec::new(),
     });
-    assert_eq!(same_folder::look(&rank.group, &rank.by_host, &shared).unwrap().problem, "");
+    assert_eq!(same_folder::look(&rank.group, &shared).unwrap().problem, "");
     crowd.gather(|rank| Rc::clone(&facts[rank]));
     rank.gathered(&facts_of(0)).unwrap();
     step("one folder");
     for _ in 0..2 {
         // Ready, and at the end.
         crowd.all(|_| vec![Does::Tell(Step::Ready as u8), Does::Hear(Wait::Asleep)]);
-        let own = &mut |_| Some(Step::Ready as u8);
-        assert_eq!(meeting(false).hold(&rank.group, own).unwrap(), Step::Ready as u8);
+        let own = &mut |_| Some(Step::Ready);
+        assert_eq!(meet(&rank.group, false, own).unwrap(), Step::Ready);
     }
     step("two meetings");
     let not_late = Does::Say([0].as_slice().into());
@@ -279,10 +269,12 @@ mod tests {
 
     #[test]
     fn what_rank_0_holds_does_not_grow_with_the_ranks_nor_with_what_they_say() {
-        for (size, words_bytes) in [(20, AHEAD_BYTES / 4), (1_000, 20_000)] {
+        // The last is longer than what is asked for at once: it comes alone.
+        for (size, words_bytes) in [(20, AHEAD_BYTES / 4), (1_000, 20_000), (4, AHEAD_BYTES + 1)] {
             let (_, held) = played(size, words_bytes);
             let (own_sizes, all) = (8 * size, size * words_bytes);
-            assert!(held <= AHEAD_BYTES + own_sizes && all > 2 * AHEAD_BYTES, "{held} of {all}");
+            let most = AHEAD_BYTES.max(words_bytes + NOTE_BYTES) + own_sizes;
+            assert!(held <= most && all > 2 * AHEAD_BYTES, "{held} of {all}");
         }
     }
 
@@ -292,9 +284,9 @@ mod tests {
         let mut looks = 0;
         let own = &mut |_| {
             looks += 1;
-            (looks > 3).then_some(Step::Ready as u8)
+            (looks > 3).then_some(Step::Ready)
         };
-        let missing = meeting(false).hold(&Group::new(&crowd, Duration::ZERO), own).unwrap_err();
+        let missing = meet(&Group::new(&crowd, Duration::ZERO), false, own).unwrap_err();
         assert!(missing.to_string().starts_with("rank 1, rank 2, "), "{missing}");
         let asked = crowd.asked_for_any.get();
         assert!(looks == 4 && (4..10).contains(&asked), "{asked} in {looks} looks");

@@ -25,14 +25,14 @@ use crate::{
     error::RanksError,
     group::Group,
     library::Library,
-    message::{FromRanks, Order, RankFacts, ToRanks},
+    message::{FromRanks, Order, RankFacts, Task, ToRanks},
     mpi::Mpi,
     same_folder,
-    start::{agree, wait_until},
+    start::agree,
 };
 
-use lane::Step;
-use watch::{Watch, leave};
+pub(crate) use read_back::READ_LIMIT;
+use watch::{leave, watch_the_launcher};
 use words::Words;
 
 /// Behind `worker`: `pickfs worker rank`.
@@ -45,7 +45,7 @@ pub fn run() -> Option<ExitCode> {
         return None;
     }
     let _ = set_name(c"pickfs-rank");
-    let watch = Watch::begin();
+    watch_the_launcher();
     let host = host_name();
     let mpi = match Library::join() {
         Ok(mpi) => mpi,
@@ -62,7 +62,6 @@ pub fn run() -> Option<ExitCode> {
         leave(&mpi);
     }
     mpi.finish();
-    watch.end();
     Some(ExitCode::SUCCESS)
 }
 
@@ -89,8 +88,6 @@ struct Rank<'m> {
     group: Group<'m>,
     words: &'m Words,
     order: Order,
-    /// Ranks; the first one of each host leads it.
-    by_host: Vec<Vec<usize>>,
     bounds: Bounds,
 }
 
@@ -98,30 +95,28 @@ impl<'m> Rank<'m> {
     /// Hears what all are for.
     fn new(mpi: &'m dyn Mpi, words: &'m Words) -> Result<Rank<'m>, RanksError> {
         let mut group = Group::new(mpi, words::FIRST_WORD);
-        let first = words.hear(words::FIRST_WORD)?;
-        let first = first.map(|word| serde_json::to_vec(&word).unwrap_or_default());
-        let shared = group.share(first)?;
-        let Ok(ToRanks::Order(order)) = serde_json::from_slice(&shared) else {
+        let ToRanks::Order(order) = words.shared(&group)? else {
             return Err(RanksError::Told("the lab's first word is no order; see its build".into()));
         };
-        group.patience = words::time(order.patience_s);
-        Ok(Rank { group, words, order, by_host: Vec::new(), bounds: Bounds::SAME })
+        group.patience = order.patience();
+        Ok(Rank { group, words, order, bounds: Bounds::SAME })
     }
 
     fn take_part(&mut self) -> Result<(), RanksError> {
         let mut own = facts();
         self.meet_each_other(&own)?;
-        self.bounds = bounds(&self.group, &self.by_host, &now_ns)?;
-        (own.min_ns, own.max_ns) = (self.bounds.min_ns, self.bounds.max_ns);
-        if let Some(shared) = self.order.folder.clone() {
-            own.folder = same_folder::look(&self.group, &self.by_host, &shared)?;
+        self.bounds = bounds(&self.group, &now_ns)?;
+        own.host.clone_from(&self.group.hosts[self.group.mpi.rank()]);
+        own.bounds = self.bounds;
+        if let Some(shared) = &self.order.folder {
+            own.folder = same_folder::look(&self.group, shared)?;
         }
         let ranks = self.gathered(&own)?;
         let mpi = self.group.mpi.name();
         self.words.tell(&FromRanks::Present { mpi, ranks });
-        match self.order.starts {
-            Some(times) => self.practise(times)?,
-            None => self.trial()?,
+        match self.order.task {
+            Task::Starts(times) => self.practise(times)?,
+            Task::Trial { settle_s } => self.trial(settle_s)?,
         }
         self.words.tell(&FromRanks::Ended);
         Ok(())
@@ -133,7 +128,6 @@ impl<'m> Rank<'m> {
         let names = unique_names(&ranks).join("\n").into_bytes();
         let names = self.group.share(self.group.is_first().then_some(names))?;
         self.group.hosts = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
-        self.by_host = self.group.by_host();
         Ok(())
     }
 
@@ -160,7 +154,8 @@ impl<'m> Rank<'m> {
         let mut began_ns = Vec::new();
         for _ in 0..times {
             let at_ns = agree(&self.group, self.bounds, &now_ns)?;
-            began_ns.push(self.bounds.first_ns(wait_until(at_ns, &now_ns)));
+            MonotonicClock.wait_until(at_ns, 0);
+            began_ns.push(self.bounds.first_ns(now_ns()));
         }
         let all = self.gathered(&began_ns)?;
         let apart = |time: usize| {

@@ -1,66 +1,67 @@
 //! Every acknowledged record, read on another host than wrote it: its own host may find it in its cache.
 
-use std::time::Duration;
+use std::{os::unix::process::CommandExt, process::Command, time::Duration};
 
-use pickfs_record::{TrialSpec, WorkerMessage, trial::READ_BACK};
-use pickfs_workload::reader_of_all;
-use serde::{Deserialize, Serialize};
+use pickfs_lab::ranks::ReadBack;
+use pickfs_record::{TrialSpec, trial::READ_BACK};
+use pickfs_workload::{Fault, Found, reader_of_all, role::Player};
 
-use super::{Rank, lane::Lane};
+use super::Rank;
 use crate::{error::RanksError, message::FromRanks};
 
 /// All records of a lane.
-const READ_LIMIT: Duration = Duration::from_secs(180);
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Read {
-    lane: u32,
-    /// Nothing where this workload's files are not read by others.
-    found: Option<u64>,
-    why: String,
-}
+pub(crate) const READ_LIMIT: Duration = Duration::from_secs(180);
 
 impl Rank<'_> {
     pub(super) fn read_back(&mut self, spec: &TrialSpec) -> Result<(), RanksError> {
         // What was closed on one host is to be seen on all.
         self.together()?;
         let own = self.group.mpi.rank();
+        let by_host = self.group.by_host();
         let leaders: Vec<usize> =
-            self.by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
+            by_host.iter().filter_map(|ranks| ranks.first().copied()).collect();
         let of_all = reader_of_all(spec, &leaders);
-        let readers = readers(&self.by_host, of_all);
+        let readers = readers(&by_host, of_all);
         let mut counts = vec![0_u32; readers.len()];
         readers.iter().flatten().for_each(|reader| counts[*reader] += 1);
         let lanes = (0_u32..).zip(&readers).filter(|(_, reader)| **reader == Some(own));
+        let hosts = &self.group.hosts;
+        let told = |lane: u32, found: Option<u64>, why: String| {
+            let [writer, reader] = [lane as usize, own].map(|rank| hosts[rank].clone());
+            ReadBack { lane, writer, reader, found, why }
+        };
         let mut read = Vec::new();
         for (lane, _) in lanes {
-            let spec = TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() };
-            let said = Lane::start(&spec, &self.group.hosts[own])?.all_words(READ_LIMIT);
-            let said =
-                said.ok_or_else(|| unread(lane, &format!("not done after {READ_LIMIT:?}")))?;
-            read.push(judged(lane, &said)?);
+            read.push(match found(TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() }) {
+                Ok(Found { records, damage }) => {
+                    told(lane, Some(records), damage.unwrap_or_default())
+                }
+                Err(Fault::Skipped { reason }) => told(lane, None, reason),
+                // Nothing is known of its records then: that is no loss.
+                Err(fault) => {
+                    let why = format!("lane {lane} was not read on another host: {fault}");
+                    return Err(RanksError::Told(why));
+                }
+            });
         }
         let patience = self.group.patience;
         let most = counts.into_iter().max().unwrap_or(0);
         self.group.patience = patience.max(READ_LIMIT * most);
         let all = self.gathered(&read)?;
         self.group.patience = patience;
-        for (reader, read) in (0..).zip(all) {
-            for Read { lane, found, why } in read {
-                self.words.tell(&FromRanks::Read { lane, reader, found, why });
-            }
-        }
+        all.into_iter().flatten().for_each(|read| self.words.tell(&FromRanks::Read(read)));
         for (lane, _) in (0..).zip(&readers).filter(|(_, reader)| reader.is_none()) {
-            let why = format!("all ranks are on {}", self.group.hosts[own]);
-            self.words.tell(&FromRanks::Read { lane, reader: lane, found: None, why });
+            let why = format!("all ranks are on {}", hosts[own]);
+            self.words.tell(&FromRanks::Read(told(lane, None, why)));
         }
         Ok(())
     }
 }
 
-/// Nothing is known of its records then: that is no loss.
-fn unread(lane: u32, why: &str) -> RanksError {
-    RanksError::Told(format!("lane {lane} was not read on another host: {why}"))
+fn found(spec: TrialSpec) -> Result<Found, Fault> {
+    let mut program = Command::new("/proc/self/exe");
+    program.arg0("pickfs");
+    Player::start_by(program, spec, READ_LIMIT)?.hear()
 }
 
 /// The rank that reads what each one wrote: each of another host has as many as the others, about, unless one is there
@@ -81,25 +82,6 @@ fn readers(by_host: &[Vec<usize>], of_all: Option<usize>) -> Vec<Option<usize>> 
         first += own.len();
     }
     readers
-}
-
-fn judged(lane: u32, said: &[String]) -> Result<Read, RanksError> {
-    let messages = said.iter().filter_map(|line| serde_json::from_str(line).ok());
-    let mut read = None;
-    let mut damage = String::new();
-    for message in messages {
-        match message {
-            WorkerMessage::Note { text } => damage = text,
-            WorkerMessage::Verified { checked } => {
-                read = Some((Some(checked), std::mem::take(&mut damage)));
-            }
-            WorkerMessage::Skipped { reason } => read = Some((None, reason)),
-            WorkerMessage::Failed { reason } => return Err(unread(lane, &reason)),
-            _ => {}
-        }
-    }
-    let (found, why) = read.ok_or_else(|| unread(lane, "the reader ended without a word"))?;
-    Ok(Read { lane, found, why })
 }
 
 #[cfg(test)]
@@ -129,28 +111,5 @@ mod tests {
         let of_all = readers(&even, Some(2));
         assert_eq!([0, 1, 3, 4].map(|writer| of_all[writer]), [Some(2); 4]);
         assert!([2, 5].iter().all(|own| ![Some(2), Some(5), None].contains(&of_all[*own])));
-    }
-
-    #[test]
-    fn what_a_reader_found_is_what_it_said_and_silence_is_no_loss() {
-        let line = |message: &WorkerMessage| serde_json::to_string(message).unwrap();
-        let found = |said: &[WorkerMessage]| {
-            let said: Vec<String> = said.iter().map(line).collect();
-            judged(2, &said).map(|Read { found, why, .. }| (found, why)).map_err(|e| e.to_string())
-        };
-        let verified = WorkerMessage::Verified { checked: 7 };
-        assert_eq!(
-            found(&[verified.clone(), WorkerMessage::Finished]),
-            Ok((Some(7), String::new()))
-        );
-        let note = WorkerMessage::Note { text: "a hole".into() };
-        assert_eq!(found(&[note, verified]), Ok((Some(7), "a hole".into())));
-        let skipped = WorkerMessage::Skipped { reason: "by writers".into() };
-        assert_eq!(found(&[skipped]), Ok((None, "by writers".into())));
-        let failed = WorkerMessage::Failed { reason: "too many open files".into() };
-        for (said, why) in [(&[failed][..], "too many open files"), (&[], "without a word")] {
-            let unread = found(said).unwrap_err();
-            assert!(unread.contains("lane 2 was not read") && unread.ends_with(why), "{unread}");
-        }
     }
 }

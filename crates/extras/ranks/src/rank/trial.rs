@@ -9,28 +9,29 @@ use std::{mem, time::Duration};
 
 use pickfs_lab::settle::{Quiet, settle};
 use pickfs_record::{
-    TrialSpec, WorkerMessage, quantity::bytes_text, record::SettleRecord, trial::Among,
+    Clock, MonotonicClock, TrialSpec, WorkerMessage, quantity::bytes_text, record::SettleRecord,
+    trial::Among,
 };
 use pickfs_sys::residency::{Caches, drop_caches};
 
-use super::{Rank, Step, lane::Lane, now_ns, standstill::Standstill, words::FIRST_WORD};
+use super::{Rank, lane::Lane, now_ns, standstill::Standstill};
 use crate::{
     clock::{Bounds, bounds},
     error::RanksError,
     group::Wait,
-    meeting::Meeting,
+    meeting::{Step, meet},
     message::{FromRanks, ToRanks},
-    start::{agree, wait_until},
+    start::agree,
 };
 
 const SETTLE_S_MAX: f64 = 3600.0;
 
 impl Rank<'_> {
-    pub(super) fn trial(&mut self) -> Result<(), RanksError> {
+    pub(super) fn trial(&mut self, settle_s: f64) -> Result<(), RanksError> {
         let Some(spec) = self.spec()? else { return Ok(()) };
         let spec = TrialSpec { among: Some(self.among()), ..spec };
         let host = self.group.hosts[self.group.mpi.rank()].clone();
-        let settles = Duration::from_secs_f64(self.order.settle_s.clamp(0.0, SETTLE_S_MAX));
+        let settles = Duration::from_secs_f64(settle_s.clamp(0.0, SETTLE_S_MAX));
         let settled = self.leads().then(|| {
             let quiet = Quiet { host_folders: vec![spec.directory.clone()], devices: Vec::new() };
             settle(&quiet, settles)
@@ -44,18 +45,19 @@ impl Rank<'_> {
         if let Some(settled) = settled.filter(|settled| settled.timed_out) {
             lane.tell(WorkerMessage::Note { text: unsettled(&host, settled) });
         }
-        let end = self.measure(&mut lane, &spec)?;
+        let end = self.measure(&mut lane, &spec).inspect_err(|_| lane.give_up())?;
         if end == Step::Broken {
             lane.give_up();
         }
         lane.end();
         let began = self.bounds;
-        self.bounds = bounds(&self.group, &self.by_host, &now_ns)?;
+        self.bounds = bounds(&self.group, &now_ns)?;
         let drift = began.around(self.bounds);
-        let clocks = self.gathered(&(drift.min_ns, drift.max_ns))?;
-        self.words.tell(&FromRanks::Clocks { bounds_ns: clocks });
-        let said = lane.take_words().into_iter().map(|line| on_first_clock(line, drift));
-        self.hand_on(said.collect())?;
+        let bounds = self.gathered(&drift)?;
+        self.words.tell(&FromRanks::Clocks { bounds });
+        let mut said = lane.take_words();
+        said.iter_mut().for_each(|message| put_on_first_clock(message, drift));
+        self.hand_on(&said)?;
         match end {
             Step::Ended => self.read_back(&spec),
             _ => Ok(()),
@@ -63,11 +65,11 @@ impl Rank<'_> {
     }
 
     fn among(&self) -> Among {
-        let own = self.group.mpi.rank();
+        let (own, by_host) = (self.group.mpi.rank(), self.group.by_host());
         let is_own = |ranks: &Vec<usize>| ranks.contains(&own);
         Among {
-            host: self.by_host.iter().position(is_own).unwrap_or(0) as u32,
-            hosts: self.by_host.len() as u32,
+            host: by_host.iter().position(is_own).unwrap_or(0) as u32,
+            hosts: by_host.len() as u32,
             leads: self.leads(),
             offset_ns: self.bounds.middle_ns(),
             error_ns: self.bounds.error_ns(),
@@ -75,24 +77,22 @@ impl Rank<'_> {
     }
 
     pub(super) fn leads(&self) -> bool {
-        self.by_host.iter().any(|ranks| ranks.first() == Some(&self.group.mpi.rank()))
+        self.group.by_host().iter().any(|ranks| ranks.first() == Some(&self.group.mpi.rank()))
     }
 
     /// Nothing where the lab wants no trial after all.
     fn spec(&self) -> Result<Option<TrialSpec>, RanksError> {
-        let word = self.words.hear(FIRST_WORD)?;
-        let word = word.map(|word| serde_json::to_vec(&word).unwrap_or_default());
-        let shared = self.group.share(word)?;
         let lane = self.group.mpi.rank() as u32;
-        Ok(match serde_json::from_slice(&shared) {
-            Ok(ToRanks::Trial { spec }) => Some(TrialSpec { lane, ..*spec }),
+        Ok(match self.words.shared(&self.group)? {
+            ToRanks::Trial { spec } => Some(TrialSpec { lane, ..*spec }),
             _ => None,
         })
     }
 
     /// Until all lanes have ended, or one of them cannot go on.
     fn measure(&self, lane: &mut Lane, spec: &TrialSpec) -> Result<Step, RanksError> {
-        let meeting = meeting(is_of_phases(spec));
+        // A phase takes what it takes, and a lane may stand by while another one works.
+        let waits_for_the_living = is_of_phases(spec);
         let runs_programs = matches!(&*spec.workload.name, "command" | "fio");
         let mut standstill = Standstill::new(self.group.patience, runs_programs);
         loop {
@@ -108,38 +108,36 @@ impl Rank<'_> {
                     }
                 };
                 let step = lane.step(&mut at_once);
-                let may_stand = step.is_none() && meeting.waits_for_the_living;
-                let stands = may_stand.then(|| standstill.why(lane.process())).flatten();
-                stands.map(|why| lane.fail(why)).or(step).map(|step| step as u8)
+                let may_stand = step.is_none() && waits_for_the_living;
+                let process = lane.process().filter(|_| may_stand);
+                let stands = process.and_then(|process| standstill.why(process));
+                stands.map(|why| lane.fail(why)).or(step)
             };
-            let step = meeting.hold(&self.group, &mut own)?;
-            match step {
-                step if step == Step::Ready as u8 => {
-                    let said = lane.take_words();
-                    self.hand_on(said)?;
-                    self.words.hear(FIRST_WORD)?;
+            match meet(&self.group, waits_for_the_living, &mut own)? {
+                Step::Ready => {
+                    self.hand_on(&lane.take_words())?;
+                    self.words.hear()?;
                     self.appointment()?;
                     lane.say_go();
                 }
-                step if step == Step::AtGate as u8 => {
+                Step::AtGate => {
                     self.appointment()?;
                     lane.pass();
                 }
-                step if step == Step::Cold as u8 => {
+                Step::Cold => {
                     self.cool(spec)?;
                     if is_first {
                         lane.say_go();
                     }
                 }
-                step if step == Step::Ended as u8 => return Ok(Step::Ended),
-                _ => return Ok(Step::Broken),
+                end @ (Step::Ended | Step::Broken) => return Ok(end),
             }
         }
     }
 
     fn appointment(&self) -> Result<(), RanksError> {
         let at_ns = agree(&self.group, self.bounds, &now_ns)?;
-        wait_until(at_ns, &now_ns);
+        MonotonicClock.wait_until(at_ns, 0);
         Ok(())
     }
 
@@ -152,8 +150,9 @@ impl Rank<'_> {
     }
 
     /// What the lanes said, to the lab: one lane after another, so that rank 0 holds one at most.
-    fn hand_on(&self, said: Vec<String>) -> Result<(), RanksError> {
-        let words = self.words;
+    fn hand_on(&self, said: &[WorkerMessage]) -> Result<(), RanksError> {
+        let (words, said) = (self.words, said.iter().flat_map(serde_json::to_string));
+        let said: Vec<String> = said.collect();
         self.group.gather(said.join("\n").into_bytes(), &mut |rank, bytes| {
             each_line(rank, &bytes, &mut |said| words.tell(said));
             Ok(())
@@ -164,12 +163,6 @@ impl Rank<'_> {
     pub(super) fn together(&self) -> Result<(), RanksError> {
         self.group.most(0, Wait::Asleep).map(drop)
     }
-}
-
-/// A phase takes what it takes, and a lane may stand by while another one works.
-pub(super) fn meeting(waits_for_the_living: bool) -> Meeting {
-    let what = "where the other lanes are";
-    Meeting { what, verdict: Step::of_all, breaks: Step::Broken as u8, waits_for_the_living }
 }
 
 pub(super) fn each_line(rank: usize, bytes: &[u8], tell: &mut dyn FnMut(&FromRanks)) {
@@ -195,11 +188,10 @@ fn is_of_phases(spec: &TrialSpec) -> bool {
     length().unwrap_or(false)
 }
 
-/// A line with its times as rank 0's clock has them; what has no times stays as it is.
-fn on_first_clock(line: String, bounds: Bounds) -> String {
-    let Ok(mut message) = serde_json::from_str::<WorkerMessage>(&line) else { return line };
+/// Its times as rank 0's clock has them.
+fn put_on_first_clock(message: &mut WorkerMessage, bounds: Bounds) {
     let shift = |time_ns: &mut u64| *time_ns = bounds.first_ns(mem::take(time_ns));
-    match &mut message {
+    match message {
         WorkerMessage::Op(op) => {
             for spike in &mut op.spikes {
                 let (due, start, end) = (&mut spike.due_ns, &mut spike.start_ns, &mut spike.end_ns);
@@ -210,9 +202,8 @@ fn on_first_clock(line: String, bounds: Bounds) -> String {
             [&mut phase.began_ns, &mut phase.ended_ns].into_iter().for_each(shift);
         }
         WorkerMessage::Load(load) => shift(&mut load.began_ns),
-        _ => return line,
+        _ => {}
     }
-    serde_json::to_string(&message).unwrap_or(line)
 }
 
 #[cfg(test)]
@@ -236,14 +227,14 @@ mod tests {
     #[test]
     fn times_leave_a_rank_as_the_first_clock_has_them_and_nothing_else_changes() {
         let bounds = Bounds { min_ns: -1_010, max_ns: -990 };
-        let shifted = |message: &WorkerMessage| {
-            let line = on_first_clock(serde_json::to_string(message).unwrap(), bounds);
-            serde_json::from_str::<WorkerMessage>(&line).unwrap()
+        let shifted = |mut message: WorkerMessage| {
+            put_on_first_clock(&mut message, bounds);
+            message
         };
         let load = |began_ns| {
             WorkerMessage::Load(LoadRecord { began_ns, arrivals: 7, ..Default::default() })
         };
-        assert_eq!(shifted(&load(5_000)), load(4_000));
+        assert_eq!(shifted(load(5_000)), load(4_000));
         let op = |by: u64| {
             let spike = Operation {
                 due_ns: 2_000 + by,
@@ -253,14 +244,13 @@ mod tests {
             };
             WorkerMessage::Op(Box::new(OpRecord { spikes: vec![spike], ..OpRecord::default() }))
         };
-        assert_eq!(shifted(&op(1_000)), op(0));
+        assert_eq!(shifted(op(1_000)), op(0));
         let phase = |by: u64| {
             let named = PhaseRecord::named("write");
             let (began_ns, ended_ns) = (6_000 + by, 7_000 + by);
             WorkerMessage::Phase(Box::new(PhaseRecord { began_ns, ended_ns, ..named }))
         };
-        assert_eq!(shifted(&phase(1_000)), phase(0));
-        let line = "no word of ours".to_owned();
-        assert_eq!(on_first_clock(line.clone(), bounds), line);
+        assert_eq!(shifted(phase(1_000)), phase(0));
+        assert_eq!(shifted(WorkerMessage::Finished), WorkerMessage::Finished);
     }
 }

@@ -1,15 +1,7 @@
 //! Who has nobody left to work for goes: a rank whose launcher is gone, one whose lab is gone (`words.rs`), and one that is in
 //! the way of an end. MPI's own ways out may hang, so that the last one is a signal to oneself.
 
-use std::{
-    process::id,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    thread,
-    time::Duration,
-};
+use std::{process::id, thread, time::Duration};
 
 use rustix::process::{Signal, getpid, getppid, kill_process};
 
@@ -19,26 +11,15 @@ const LOOK_EACH: Duration = Duration::from_millis(500);
 /// So long the lab has to hear why, and the launcher to end us.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-pub(super) struct Watch(Arc<AtomicBool>);
-
-impl Watch {
-    pub(super) fn begin() -> Watch {
-        let over = Arc::new(AtomicBool::new(false));
-        let (watched, parent) = (Arc::clone(&over), getppid());
-        thread::spawn(move || {
-            while !watched.load(Relaxed) {
-                if getppid() != parent {
-                    go();
-                }
-                thread::sleep(LOOK_EACH);
-            }
-        });
-        Watch(over)
-    }
-
-    pub(super) fn end(self) {
-        self.0.store(true, Relaxed);
-    }
+/// From now on, until this process ends.
+pub(super) fn watch_the_launcher() {
+    let parent = getppid();
+    thread::spawn(move || {
+        while getppid() == parent {
+            thread::sleep(LOOK_EACH);
+        }
+        go()
+    });
 }
 
 /// At once. Workers below us are killed with us (prctl(2), PR_SET_PDEATHSIG).

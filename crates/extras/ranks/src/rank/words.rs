@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     error::RanksError,
+    group::Group,
     message::{FromRanks, ToRanks, tell},
 };
 
@@ -18,13 +19,8 @@ use super::watch::go;
 pub(super) const FIRST_WORD: Duration = Duration::from_secs(120);
 /// A plan with a workload's parameters.
 const LINE_BYTES_MAX: u64 = 16 << 20;
-const PATIENCE_S: (f64, f64) = (1.0, 86_400.0);
 
-pub(super) fn time(seconds: f64) -> Duration {
-    Duration::from_secs_f64(seconds.clamp(PATIENCE_S.0, PATIENCE_S.1))
-}
-
-pub(super) struct Words(Option<Receiver<ToRanks>>);
+pub(super) struct Words(Option<Receiver<String>>);
 
 impl Words {
     pub(super) fn new(is_first: bool) -> Words {
@@ -32,10 +28,18 @@ impl Words {
     }
 
     /// `None` at all ranks but the first.
-    pub(super) fn hear(&self, limit: Duration) -> Result<Option<ToRanks>, RanksError> {
+    pub(super) fn hear(&self) -> Result<Option<String>, RanksError> {
         let Some(heard) = &self.0 else { return Ok(None) };
-        let silent = |_| RanksError::Told(format!("the lab said nothing for {limit:?}"));
-        heard.recv_timeout(limit).map(Some).map_err(silent)
+        let silent = |_| RanksError::Told(format!("the lab said nothing for {FIRST_WORD:?}"));
+        heard.recv_timeout(FIRST_WORD).map(Some).map_err(silent)
+    }
+
+    /// The lab's next word, at all ranks.
+    pub(super) fn shared(&self, group: &Group<'_>) -> Result<ToRanks, RanksError> {
+        let shared = group.share(self.hear()?.map(String::into_bytes))?;
+        serde_json::from_slice(&shared).map_err(|error| {
+            RanksError::Told(format!("the lab's word is not understood: {error}; see its build"))
+        })
     }
 
     pub(super) fn tell(&self, what: &FromRanks) {
@@ -46,20 +50,15 @@ impl Words {
 }
 
 /// Goes with the lab: with nobody to tell, nothing is measured.
-fn listen() -> Receiver<ToRanks> {
+fn listen() -> Receiver<String> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut lines = io::stdin().lock();
         loop {
             let mut line = String::new();
-            let read = (&mut lines).take(LINE_BYTES_MAX).read_line(&mut line);
-            match read.ok().filter(|bytes| *bytes > 0).map(|_| serde_json::from_str(&line)) {
-                Some(Ok(word)) => drop(sender.send(word)),
-                Some(Err(error)) => {
-                    complain("rank 0", &format!("the lab's word is not understood: {error}"));
-                    go();
-                }
-                None => go(),
+            match (&mut lines).take(LINE_BYTES_MAX).read_line(&mut line) {
+                Ok(1..) => drop(sender.send(line)),
+                _ => go(),
             }
         }
     });
