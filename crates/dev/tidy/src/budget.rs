@@ -78,16 +78,10 @@ const LINES: &[(&str, usize)] = &[
     // A task that is never silent, and one that is answered.
     ("extras/features", 4072),
     // Both ends of the line to a host, and all that a host may do wrong on it.
-@@@<<<<<<< HEAD
-    ("extras/fleet", 1010),
+    ("extras/fleet", 1007),
     // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left, which ends the run;
     // what one says is bounded.
     ("extras/guest", 4714),
-=======
-    ("extras/fleet", 1007),
-    // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left.
-    ("extras/guest", 4675),
->>>>>>> less32
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
     // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
     // blamed for whom it waits for. A launcher is asked to end once.

@@ -32,6 +32,8 @@ use crate::{
 
 /// For a launcher to reach its hosts, beside the patience of the ranks themselves.
 const LAUNCH: Duration = Duration::from_secs(60);
+/// When the last rank has named who is missing at their first meeting, before they know their patience.
+const FIRST_MEETING: Duration = Duration::from_secs(170);
 
 pub(crate) struct Gathered {
     launched: Arc<Launched>,
@@ -56,7 +58,7 @@ pub(crate) fn gather(
     let patience = order.patience();
     let (launched, events) = Launched::start(&asked.launcher)?;
     launched.tell(&ToRanks::Order(order));
-    let limit = (LAUNCH + 2 * patience, "say who is there");
+    let limit = (LAUNCH + FIRST_MEETING.max(2 * patience), "say who is there");
     let (mpi, ranks) = launched.expect(&events, limit, interrupt, |event| match event {
         FromRanks::Present { mpi, ranks } => Some((mpi, ranks)),
         _ => None,
