@@ -21,7 +21,10 @@ const CAVEAT: &str = "Each answer is of this machine. What was asked, with its b
 
 /// The words of an outcome with what they mean, in the order of their tables.
 const WORDS: [(&str, &str); 10] = [
-    ("seen here", "the interval of the ratio, or of the value, bears the claim out"),
+    (
+        "seen here",
+        "the interval of the ratio, or of the value, bears the claim out, or a count of what was seen",
+    ),
     (
         "less than it says here",
         "the interval of one pair at least leaves no room for what the claim says; its evidence tells the direction",

@@ -157,8 +157,9 @@ impl Player {
             let line = self.line(time)?;
             match serde_json::from_slice(&line) {
                 Ok(Line::Answer { answer }) => {
-                    let malformed =
-                        |error| self.odd(format!("its answer is malformed: {}", begin_of(error)));
+                    let malformed = |error| {
+                        self.odd(format!("its answer is malformed; it said: {}", begin_of(error)))
+                    };
                     return serde_json::from_value(answer).map_err(malformed);
                 }
                 Ok(Line::Worker(WorkerMessage::Hello { build, format })) if !self.has_greeted => {
@@ -166,7 +167,7 @@ impl Player {
                     self.check(&build, format)?;
                 }
                 Ok(Line::Worker(WorkerMessage::Failed { reason })) => {
-                    return Err(self.odd(begin_of(reason)));
+                    return Err(self.odd(format!("it failed; it said: {}", begin_of(reason))));
                 }
                 Ok(Line::Worker(WorkerMessage::Skipped { reason })) => {
                     return Err(Fault::Skipped { reason: begin_of(reason) });

@@ -26,14 +26,14 @@ use crate::{
     group::by_host,
     launched::Launched,
     message::{FromRanks, Order, RankFacts, SharedFolder, Task, ToRanks},
-    rank::READ_LIMIT,
+    rank::{FIRST_WORD, TOLD_LIMIT},
     same_folder,
 };
 
 /// For a launcher to reach its hosts, beside the patience of the ranks themselves.
 const LAUNCH: Duration = Duration::from_secs(60);
-/// When the last rank has named who is missing at their first meeting, before they know their patience.
-const FIRST_MEETING: Duration = Duration::from_secs(170);
+/// Turns of ranks in which they name who is missing; at their first meeting their patience is [`FIRST_WORD`].
+const TURNS: Duration = Duration::from_secs(50);
 
 pub(crate) struct Gathered {
     launched: Arc<Launched>,
@@ -58,7 +58,7 @@ pub(crate) fn gather(
     let patience = order.patience();
     let (launched, events) = Launched::start(&asked.launcher)?;
     launched.tell(&ToRanks::Order(order));
-    let limit = (LAUNCH + FIRST_MEETING.max(2 * patience), "say who is there");
+    let limit = (LAUNCH + (FIRST_WORD + TURNS).max(2 * patience), "say who is there");
     let (mpi, ranks) = launched.expect(&events, limit, interrupt, |event| match event {
         FromRanks::Present { mpi, ranks } => Some((mpi, ranks)),
         _ => None,
@@ -170,7 +170,7 @@ impl Ours for Gathered {
     }
 
     fn read_back(&self, interrupt: &Interrupt) -> Result<Vec<ReadBack>, String> {
-        let limit = READ_LIMIT * self.count() + LAUNCH + self.patience;
+        let limit = TOLD_LIMIT * self.count() + LAUNCH + self.patience;
         let mut read = Vec::new();
         let ended = self.launched.expect(
             &self.events,

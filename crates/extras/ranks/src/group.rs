@@ -101,7 +101,7 @@ impl<'m> Group<'m> {
     /// Whoever is not there is to be named first, and nobody who only waits for it. Rank 0 asks all in order, so that it knows;
     /// who waits for rank 0 waits longer, and longer still who waits for another one, the longer the more of them stand on
     /// the way from rank 0: that one may live, and wait itself. The last one speaks after the patience and five turns, 50 s,
-    /// and the lab waits for twice the patience and 60 s.
+    /// and the lab waits for 60 s more than twice the patience, or than that.
     fn limit(&self, other: usize) -> Duration {
         let deepest = f64::from(self.mpi.size().ilog2() + 1);
         let turns = match other {

@@ -24,6 +24,7 @@ pub(super) struct Lane {
     heard: Receiver<Heard>,
     gate: StartingGate,
     host: String,
+    phase: &'static str,
     /// Said and not yet handed on.
     kept: Vec<WorkerMessage>,
 }
@@ -37,7 +38,7 @@ impl Lane {
         let worker = Path::new("/proc/self/exe").start(spec, &inherits, &inbox);
         let worker = ManuallyDrop::new(worker.map_err(|error| failed(error.to_string()))?);
         let (host, kept) = (host.to_owned(), Vec::new());
-        Ok(Lane { worker, heard, gate, host, kept })
+        Ok(Lane { worker, heard, gate, host, phase: "prepare", kept })
     }
 
     /// Where it stands now, or nothing while it works. `at_once` gets what the lab hears at once.
@@ -46,7 +47,7 @@ impl Lane {
             let step = match heard.line {
                 Some(line) => self.hear(line, at_once),
                 None => {
-                    let died = self.worker.died("last").to_string();
+                    let died = self.worker.died(self.phase).to_string();
                     Some(self.fail(died))
                 }
             };
@@ -75,6 +76,9 @@ impl Lane {
                 Some(Step::Broken)
             }
             message => {
+                if matches!(message, WorkerMessage::Ready { .. }) {
+                    self.phase = "measure";
+                }
                 let step = match message {
                     WorkerMessage::Ready { .. } => Some(Step::Ready),
                     WorkerMessage::Finished => Some(Step::Ended),
@@ -130,6 +134,6 @@ impl Lane {
 
     /// It has said its last word, or is not to say another one.
     pub(super) fn end(&mut self) {
-        let _ = self.worker.died("last");
+        let _ = self.worker.died(self.phase);
     }
 }

@@ -31,7 +31,8 @@ use crate::{
     start::agree,
 };
 
-pub(crate) use read_back::READ_LIMIT;
+pub(crate) use read_back::TOLD_LIMIT;
+pub(crate) use words::FIRST_WORD;
 use watch::{leave, watch_the_launcher};
 use words::Words;
 

@@ -10,7 +10,9 @@ use super::Rank;
 use crate::{error::RanksError, message::FromRanks};
 
 /// All records of a lane.
-pub(crate) const READ_LIMIT: Duration = Duration::from_secs(180);
+const READ_LIMIT: Duration = Duration::from_secs(180);
+/// The same until it is told: a reader has as long for its first word, and is waited for when it is killed.
+pub(crate) const TOLD_LIMIT: Duration = Duration::from_secs(2 * 180 + 60);
 
 impl Rank<'_> {
     pub(super) fn read_back(&mut self, spec: &TrialSpec) -> Result<(), RanksError> {
@@ -46,7 +48,7 @@ impl Rank<'_> {
         }
         let patience = self.group.patience;
         let most = counts.into_iter().max().unwrap_or(0);
-        self.group.patience = patience.max(READ_LIMIT * most);
+        self.group.patience = patience.max(TOLD_LIMIT * most);
         let all = self.gathered(&read)?;
         self.group.patience = patience;
         all.into_iter().flatten().for_each(|read| self.words.tell(&FromRanks::Read(read)));

@@ -16,7 +16,7 @@ use crate::{
 use super::watch::go;
 
 /// From the start of the first rank to the order, and to its arrival at the last one.
-pub(super) const FIRST_WORD: Duration = Duration::from_secs(120);
+pub(crate) const FIRST_WORD: Duration = Duration::from_secs(120);
 /// A plan with a workload's parameters.
 const LINE_BYTES_MAX: u64 = 16 << 20;
 
