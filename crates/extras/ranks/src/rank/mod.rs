@@ -32,8 +32,8 @@ use crate::{
 };
 
 pub(crate) use read_back::TOLD_LIMIT;
-pub(crate) use words::FIRST_WORD;
 use watch::{leave, watch_the_launcher};
+pub(crate) use words::FIRST_WORD;
 use words::Words;
 
 /// Behind `worker`: `pickfs worker rank`.
