@@ -1,7 +1,7 @@
 //! Shared file systems, each with a server on a host of its own, as Debian packs them: what three other hosts see of each
 //! other there, and what is left when the server fails. Asserted is what was seen of them before, in counts and order: all show
-//! within seconds what another host did; of what two hosts append to one file MooseFS 3.0 keeps all, ceph-fuse 16.2 half, and
-//! NFS 4.2 of the kernel some.
+//! within seconds what another host did; of what two hosts append to one file MooseFS 3.0 keeps all, ceph-fuse 16.2 and
+//! NFS 4.2 of the kernel half.
 #![cfg(feature = "ranks")]
 #![allow(clippy::unwrap_used)]
 
