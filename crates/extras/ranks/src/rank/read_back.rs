@@ -12,7 +12,7 @@ use crate::{error::RanksError, message::FromRanks};
 /// All records of a lane.
 const READ_LIMIT: Duration = Duration::from_secs(180);
 /// The same until it is told: a reader has as long for its first word, and is waited for when it is killed.
-pub(crate) const TOLD_LIMIT: Duration = Duration::from_secs(2 * 180 + 60);
+pub(crate) const TOLD_LIMIT: Duration = Duration::from_secs(2 * READ_LIMIT.as_secs() + 60);
 
 impl Rank<'_> {
     pub(super) fn read_back(&mut self, spec: &TrialSpec) -> Result<(), RanksError> {
