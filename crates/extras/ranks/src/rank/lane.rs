@@ -30,12 +30,12 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn start(spec: &TrialSpec, host: &str) -> Result<Lane, RanksError> {
+    pub(super) fn start(program: &Path, spec: &TrialSpec, host: &str) -> Result<Lane, RanksError> {
         let failed = |why: String| RanksError::Told(format!("lane {}: {why}", spec.lane));
         let gate = StartingGate::create(2).map_err(|error| failed(format!("no gate: {error}")))?;
         let (inbox, heard) = channel();
         let inherits = Inheritance { page: None, slow_operations: None, gate: Some(&gate) };
-        let worker = Path::new("/proc/self/exe").start(spec, &inherits, &inbox);
+        let worker = program.start(spec, &inherits, &inbox);
         let worker = ManuallyDrop::new(worker.map_err(|error| failed(error.to_string()))?);
         let (host, kept) = (host.to_owned(), Vec::new());
         Ok(Lane { worker, heard, gate, host, phase: "prepare", kept })
@@ -135,5 +135,50 @@ impl Lane {
     /// It has said its last word, or is not to say another one.
     pub(super) fn end(&mut self) {
         let _ = self.worker.died(self.phase);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pickfs_testkit::{fake_spec, install, until};
+
+    use super::*;
+
+    /// Where a worker that says these lines and goes comes to stand, and what is kept of them.
+    fn ended(lines: &str) -> (Step, Vec<String>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("worker");
+        let script =
+            format!("#!/bin/sh\nread spec\ncat <<'END'\n{lines}\nEND\necho oh >&2\nexit 3\n");
+        install(&program, script.as_bytes());
+        let spec = fake_spec("journal", folder.path(), serde_json::Map::new());
+        let mut lane = Lane::start(&program, &spec, "h2").unwrap();
+        let mut at_once = Vec::new();
+        let step = until("a step", || lane.step(&mut |line| at_once.push(line)));
+        lane.give_up();
+        let kept =
+            lane.take_words().iter().map(|said| serde_json::to_string(said).unwrap()).collect();
+        (step, kept, at_once.concat())
+    }
+
+    #[test]
+    fn a_lane_ends_by_its_last_word_or_without_one_and_the_host_stands_in_every_reason() {
+        let phase = r#"{"event":"phase-begins","phase":"write","number":1}"#;
+        let cases = [
+            (r#"{"event":"skipped","reason":"no room"}"#, r#""skipped","reason":"h2: no room""#),
+            (r#"{"event":"failed","reason":"no room"}"#, r#""failed","reason":"h2: no room""#),
+            ("what", r#""failed","reason":"h2: "#),
+            (phase, r#""failed","reason":"h2: "#),
+        ];
+        for (said, reason) in cases {
+            let (step, words, at_once) = ended(said);
+            assert_eq!((step, words.len()), (Step::Broken, 1), "{said}: {words:?}");
+            assert!(words[0].contains(reason), "{said}: {words:?}");
+            assert_eq!(
+                at_once,
+                if said == phase { phase } else { "" },
+                "only a phase is told at once"
+            );
+        }
     }
 }

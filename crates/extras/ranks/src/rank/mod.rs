@@ -97,7 +97,9 @@ impl<'m> Rank<'m> {
     fn new(mpi: &'m dyn Mpi, words: &'m Words) -> Result<Rank<'m>, RanksError> {
         let mut group = Group::new(mpi, words::FIRST_WORD);
         let ToRanks::Order(order) = words.shared(&group)? else {
-            return Err(RanksError::Told("the lab's first word is no order; see its build".into()));
+            return Err(RanksError::Told(
+                "the lab's first word is no order; this is a bug in pickfs, please tell us".into(),
+            ));
         };
         group.patience = order.patience();
         Ok(Rank { group, words, order, bounds: Bounds::SAME })
@@ -128,7 +130,15 @@ impl<'m> Rank<'m> {
         let ranks = self.gathered(own)?;
         let names = unique_names(&ranks).join("\n").into_bytes();
         let names = self.group.share(self.group.is_first().then_some(names))?;
-        self.group.hosts = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
+        let hosts: Vec<String> =
+            String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
+        let (named, ranks) = (hosts.len(), self.group.mpi.size());
+        if named != ranks {
+            return Err(RanksError::Told(format!(
+                "rank 0 names {named} hosts of {ranks} ranks; give each host a name of one line"
+            )));
+        }
+        self.group.hosts = hosts;
         Ok(())
     }
 

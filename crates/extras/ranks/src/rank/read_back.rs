@@ -34,17 +34,9 @@ impl Rank<'_> {
         };
         let mut read = Vec::new();
         for (lane, _) in lanes {
-            read.push(match found(TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() }) {
-                Ok(Found { records, damage }) => {
-                    told(lane, Some(records), damage.unwrap_or_default())
-                }
-                Err(Fault::Skipped { reason }) => told(lane, None, reason),
-                // Nothing is known of its records then: that is no loss.
-                Err(fault) => {
-                    let why = format!("lane {lane} was not read on another host: {fault}");
-                    return Err(RanksError::Told(why));
-                }
-            });
+            let found = found(TrialSpec { lane, role: READ_BACK.into(), ..spec.clone() });
+            let (records, why) = outcome(found, lane)?;
+            read.push(told(lane, records, why));
         }
         let patience = self.group.patience;
         let most = counts.into_iter().max().unwrap_or(0);
@@ -64,6 +56,19 @@ fn found(spec: TrialSpec) -> Result<Found, Fault> {
     let mut program = Command::new("/proc/self/exe");
     program.arg0("pickfs");
     Player::start_by(program, spec, READ_LIMIT)?.hear()
+}
+
+/// Its records, and what is wrong with them, or why they were not read.
+fn outcome(found: Result<Found, Fault>, lane: u32) -> Result<(Option<u64>, String), RanksError> {
+    match found {
+        Ok(Found { records, damage }) => Ok((Some(records), damage.unwrap_or_default())),
+        Err(Fault::Skipped { reason }) => Ok((None, reason)),
+        // Nothing is known of its records then: that is no loss.
+        Err(fault) => {
+            let why = format!("lane {lane} was not read on another host: {fault}");
+            Err(RanksError::Told(why))
+        }
+    }
 }
 
 /// The rank that reads what each one wrote: each of another host has as many as the others, about, unless one is there
@@ -113,5 +118,19 @@ mod tests {
         let of_all = readers(&even, Some(2));
         assert_eq!([0, 1, 3, 4].map(|writer| of_all[writer]), [Some(2); 4]);
         assert!([2, 5].iter().all(|own| ![Some(2), Some(5), None].contains(&of_all[*own])));
+    }
+
+    #[test]
+    fn damage_is_kept_with_its_records_and_what_was_not_read_is_no_loss() {
+        let damage = || Some("record 2 is torn".to_owned());
+        let damaged = outcome(Ok(Found { records: 7, damage: damage() }), 1).unwrap();
+        assert_eq!(damaged, (Some(7), damage().unwrap()));
+        let whole = outcome(Ok(Found { records: 7, damage: None }), 1).unwrap();
+        assert_eq!(whole, (Some(7), String::new()));
+        let skipped = Fault::Skipped { reason: "no reader".into() };
+        assert_eq!(outcome(Err(skipped), 1).unwrap(), (None, "no reader".into()));
+        let error =
+            outcome(Err(Fault::Failed { reason: "gone".into() }), 1).unwrap_err().to_string();
+        assert!(error.starts_with("lane 1 was not read on another host: "), "{error}");
     }
 }

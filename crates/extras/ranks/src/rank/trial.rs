@@ -5,7 +5,7 @@
 //!       ► clocks once more ► words of each lane, one after another ► each lane's records, read on another host
 //! ```
 
-use std::{mem, time::Duration};
+use std::{mem, path::Path, time::Duration};
 
 use pickfs_lab::settle::{Quiet, settle};
 use pickfs_record::{
@@ -41,7 +41,7 @@ impl Rank<'_> {
         self.group.patience = patience + if self.group.is_first() { settles } else { 2 * settles };
         self.together()?;
         self.group.patience = patience;
-        let mut lane = Lane::start(&spec, &host)?;
+        let mut lane = Lane::start(Path::new("/proc/self/exe"), &spec, &host)?;
         if let Some(settled) = settled.filter(|settled| settled.timed_out) {
             lane.tell(WorkerMessage::Note { text: unsettled(&host, settled) });
         }

@@ -7,6 +7,8 @@ use std::{
     time::Duration,
 };
 
+use pickfs_workload::BUILD;
+
 use crate::{
     error::RanksError,
     group::Group,
@@ -38,7 +40,9 @@ impl Words {
     pub(super) fn shared(&self, group: &Group<'_>) -> Result<ToRanks, RanksError> {
         let shared = group.share(self.hear()?.map(String::into_bytes))?;
         serde_json::from_slice(&shared).map_err(|error| {
-            RanksError::Told(format!("the lab's word is not understood: {error}; see its build"))
+            RanksError::Told(format!(
+                "build {BUILD} of pickfs does not understand the lab's word ({error}); install the same build on every host"
+            ))
         })
     }
 
