@@ -211,7 +211,7 @@ impl Question<'_> {
             label: self.label(index),
             by: self.label(by),
             at_block,
-            slower_by: duel.ratio,
+            slower_by: Some(duel.ratio).filter(|ratio| ratio.is_finite()),
             interval: duel.closed(),
             slower_in: duel.slower,
             blocks: duel.blocks,
@@ -322,10 +322,9 @@ mod tests {
         assert!((durable.alpha - shared).abs() < 1e-12, "two questions share the error");
         let ext4 = durable.out.iter().find(|out| out.label == "ext4:noatime").expect("out");
         let (low, high) = ext4.interval.expect("twelve blocks");
-        assert!(
-            ext4.by == "xfs:noatime" && 1.0 < low && low < ext4.slower_by && ext4.slower_by < high
-        );
-        assert!((ext4.slower_by - 194.0 / 141.0).abs() < 0.15, "{ext4:?}");
+        let by = ext4.slower_by.expect("a ratio");
+        assert!(ext4.by == "xfs:noatime" && 1.0 < low && low < by && by < high);
+        assert!((by - 194.0 / 141.0).abs() < 0.15, "{ext4:?}");
         let said: Vec<_> = primary(&found).into_iter().map(|c| (c.other, c.claim)).collect();
         assert!(said.contains(&("xfs:noatime".into(), Claim::Faster)), "{said:?}");
     }

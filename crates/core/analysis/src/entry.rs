@@ -112,7 +112,10 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_record::{BackingKind, Outcome, finding::AnswerEnd};
+    use pickfs_record::{
+        BackingKind, Outcome,
+        finding::{AnswerEnd, Panel},
+    };
     use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
     use proptest::prelude::*;
 
@@ -206,6 +209,27 @@ mod tests {
         assert_eq!((no_io.p99_ns.low, no_io.ns_max), (50.0, 3_000.0));
     }
 
+    /// Most of its blocks failed or measured nothing: no ratio to give, and what is shown reads back as it was.
+    #[test]
+    fn a_row_that_mostly_failed_has_no_ratio() {
+        let mishaps = (0..3).map(|block| Mishap::failed("btrfs:noatime", "none", block, "ENOSPC"));
+        let run =
+            fake_run(&FakeRun { blocks: 5, mishaps: mishaps.collect(), ..FakeRun::default() });
+        let found = findings(&run);
+        let has_failed = |panel: &&Panel| panel.rows.iter().any(|row| row.failed > 0);
+        let panel = found.panels.iter().find(has_failed).expect("the panel that failed");
+        assert!(panel.comparisons.iter().all(|one| one.other != "btrfs:noatime" || !one.primary));
+        check_ratios(&found);
+    }
+
+    fn check_ratios(found: &Findings) {
+        for comparison in found.panels.iter().flat_map(|panel| &panel.comparisons) {
+            assert!(comparison.speedup.is_finite() && comparison.speedup > 0.0, "{comparison:?}");
+        }
+        let json = serde_json::to_value(found).expect("JSON");
+        assert_eq!(&serde_json::from_value::<Findings>(json).expect("as it was written"), found);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
@@ -217,10 +241,7 @@ mod tests {
             for (kind, at) in damages {
                 damage(&mut run, kind, at);
             }
-            let found = findings(&run);
-            for comparison in found.panels.iter().flat_map(|panel| &panel.comparisons) {
-                prop_assert!(comparison.speedup.is_finite() && comparison.speedup > 0.0);
-            }
+            check_ratios(&findings(&run));
         }
     }
 }

@@ -377,8 +377,8 @@ pub struct OutOf {
     pub by: String,
     /// The block that settled it, from 1.
     pub at_block: u32,
-    /// Median over the blocks of its value divided by that one's.
-    pub slower_by: f64,
+    /// Median over the blocks of its value divided by that one's; absent where it failed in more than half of them.
+    pub slower_by: Option<f64>,
     /// Interval of that median at the answer's level; absent while it is open on a side.
     pub interval: Option<(f64, f64)>,
     /// Blocks in which it was slower, of those that hold both.

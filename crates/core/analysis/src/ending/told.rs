@@ -90,9 +90,9 @@ fn out(one: &OutOf) -> String {
     let range =
         one.interval.map_or(String::new(), |(low, high)| format!(" {}", interval_text(low, high)));
     let OutOf { label, by, slower_in, blocks, blocks_since, faster_since, .. } = one;
-    let mut text = match one.slower_by.is_finite() {
-        true => format!("{label} is slower than {by} by {}{range}", times(one.slower_by)),
-        false => format!("{label} failed or missed its rate where {by} did not"),
+    let mut text = match one.slower_by {
+        Some(ratio) => format!("{label} is slower than {by} by {}{range}", times(ratio)),
+        None => format!("{label} failed or missed its rate where {by} did not"),
     };
     text.push_str(&format!(", in {slower_in} of {blocks} blocks"));
     if *faster_since >= 2 && 2 * faster_since > *blocks_since {
