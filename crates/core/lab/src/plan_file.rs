@@ -33,6 +33,7 @@ pub struct PlanError {
 struct PlanFile {
     name: String,
     question: String,
+    expects: Option<String>,
     candidates: Vec<CandidateEntry>,
     workload: String,
     article: Option<ArticleNote>,
@@ -164,6 +165,7 @@ pub fn read_plan(file: &str, text: &str) -> Result<Plan, PlanError> {
         timing: source.timing(&entry.timing)?,
         name: entry.name,
         question: entry.question,
+        expects: entry.expects,
         article: entry.article,
         workload: entry.workload,
         params: entry.params,

@@ -17,7 +17,7 @@ use pickfs_lab::{
     preflight::ceiling,
 };
 use pickfs_record::{
-    BackingKind, BackingSpec, Cell, Metric, PhaseRecord, Plan, RunRecord, Scope, TrialRecord,
+    BackingKind, BackingSpec, CandidateSpec, Cell, Metric, PhaseRecord, Plan, RunRecord, Scope, TrialRecord,
     finding::{AnswerEnd, Findings, Panel},
     plan::View,
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
@@ -49,6 +49,22 @@ const TOLD: &[(&str, &str, &[&str])] = &[
 
 /// Plans whose question is of syncs, which memory does not have.
 const WITHOUT_FLOORS: &[&str] = &["quick", "journal"];
+
+/// What a plan compares, where that is not its candidates, and the word for it in the plan's question.
+const NAMED: &[(&str, &str)] = &[
+    ("environment", "jni"),
+    ("guest.kernel", "kernel"),
+    ("madvise", "read-ahead"),
+    ("neighbour_rate", "neighbour"),
+    ("preallocation", "preallocation"),
+    ("roll", "roll"),
+    ("store", "where"),
+    ("variant", "flush"),
+    ("write_path", "pwrite"),
+];
+
+/// It compares a file system with itself.
+const OF_ITSELF: &str = "trust";
 
 /// What a claim may ask of machine and mount: no plan fixes it.
 const OF_THE_MACHINE: &[&str] = &["backing", "capacity_per_s", "device.rotational", "driver"];
@@ -216,6 +232,28 @@ fn each_question_is_answered_by_a_comparison_of_its_own_plan() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn each_question_names_what_its_plan_compares() {
+    pickfs_engine_workloads::add();
+    for known in PLANS.iter().filter(|plan| plan.name != OF_ITSELF) {
+        let plan = known.read().expect("a good plan");
+        let question = plan.question.to_lowercase();
+        let word = NAMED.iter().find(|(name, _)| *name == plan.design.compare);
+        let names_it = match word {
+            Some((_, word)) => question.contains(word),
+            None => {
+                assert_eq!(plan.design.compare, "candidate", "{}: no word for it", known.name);
+                let own = |one: &CandidateSpec| {
+                    let words = [&one.fs, &one.label].map(|word| question.contains(&**word));
+                    words.contains(&true) || one.mount_options.iter().any(|word| question.contains(&**word))
+                };
+                question.contains("file system") || plan.candidates.iter().filter(|one| own(one)).count() > 1
+            }
+        };
+        assert!(names_it, "{} compares {}: {question}", known.name, plan.design.compare);
+    }
 }
 
 /// Whether the cells of a plan, with the defaults of its workload, hold the rows of a claim and the operation that it

@@ -12,6 +12,9 @@ pub struct Plan {
     pub format: u32,
     pub name: String,
     pub question: String,
+    /// What its author expected before it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expects: Option<String>,
     /// What an article saw and what to look at, where the plan reproduces one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub article: Option<ArticleNote>,

@@ -4,7 +4,7 @@ use pickfs_analysis::{
     articles::{Answer, of_run},
     published::{self, UnknownTable, beside::beside},
 };
-use pickfs_record::{Metric, finding::AnswerEnd};
+use pickfs_record::{Metric, Plan, finding::{AnswerEnd, Ending}, typed::quoted};
 use thiserror::Error;
 
 use crate::{
@@ -71,18 +71,18 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
     }
 }
 
-/// How the first question that was decided ended, for a cell of a table; the first where none was.
+/// How the first question that was decided ended, for a cell of a table; the first where none was. Of several, how many were.
 fn line(subject: &Subject) -> String {
     let endings = &subject.findings.endings;
-    let mut decided = endings.iter().filter(|ending| ending.end != AnswerEnd::NoAnswer);
-    let Some(first) = decided.next().or(endings.first()) else {
+    let is_decided = |ending: &&Ending| ending.end != AnswerEnd::NoAnswer;
+    let Some(first) = endings.iter().find(is_decided).or(endings.first()) else {
         return "nothing was asked".into();
     };
-    let more = match endings.len() - 1 {
-        0 => String::new(),
-        more => format!(" (and {more} more)"),
+    let of_all = match (endings.iter().filter(is_decided).count(), endings.len()) {
+        (_, 1) => String::new(),
+        (decided, all) => format!("{decided} of {all} answers decided: "),
     };
-    format!("**{}** {}{more}", text(&first.end.to_string()), cell(&first.sentence))
+    format!("{of_all}**{}** {}", text(&first.end.to_string()), cell(&first.sentence))
 }
 
 /// Without the commands of who ran it: a page has its own.
@@ -137,7 +137,10 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
     let date = run.started.get(..10).unwrap_or(&run.started);
     let end = run.ended.as_ref().map_or("not ended", |end| end.how.as_str());
     let made = format!("{date}, pickfs {}, {end}", run.build.trim_start_matches("pickfs "));
-    let rows = [("made", made)].into_iter().chain(conditions(subject));
+    let command = typed(&run.plan).map(|command| ("command", command));
+    let expects = run.plan.expects.clone().map(|text| ("expected", text));
+    let own = [Some(("made", made)), command, expects].into_iter().flatten();
+    let rows = own.chain(conditions(subject));
     let rows = rows.map(|(name, value)| (name.to_owned(), Text::from(value)));
     let of = |name: &'static str| move |text: Text| (name.to_owned(), text);
     let told = subject.findings.endings.iter().flat_map(|ending| &ending.details);
@@ -149,6 +152,13 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
         Role::Plain.leads(format!("{what}{colon}{cure}"))
     });
     vec![facts(rows.chain(doubts.map(of("doubt"))))]
+}
+
+/// What makes the run again: a reduced one keeps the words behind its plan's name that tell nothing of the machine.
+fn typed(plan: &Plan) -> Option<String> {
+    let at = plan.typed.iter().position(|word| *word == plan.name)?;
+    let words: Vec<String> = plan.typed[at..].iter().map(|word| quoted(word)).collect();
+    Some(format!("pickfs run {}", words.join(" ")))
 }
 
 fn pictures(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {

@@ -78,7 +78,8 @@ fn measured(subject: &Subject) -> Vec<Node> {
         lines.into_iter().filter(|(_, text)| !text.is_empty())
     });
     let note = note.map(|(name, text)| (name, text.clone()));
-    let conditions = facts(note.chain(conditions(subject)));
+    let expects = subject.run.plan.expects.clone().map(|text| ("expected", text));
+    let conditions = facts(expects.into_iter().chain(note).chain(conditions(subject)));
     [conditions].into_iter().chain(trust::nodes(subject)).collect()
 }
 

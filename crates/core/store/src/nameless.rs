@@ -30,7 +30,7 @@ const OURS: &str = "; appender; device completion; idle processor, waking up; in
     reader; seeker; timer; words";
 /// Fields of text that is written while it runs, of the user's own commands, and facts that somebody may have given a
 /// name.
-const PROSE: &str = "args channels cleanup command fault missing needs note notes output prepare question reason remedy \
+const PROSE: &str = "args channels cleanup command expects fault missing needs note notes output prepare question reason remedy \
     script setup teardown text typed device.model host.product kernel.release kernel.version log_device.model os.name";
 /// What follows in a note of the workload `command` is an account, or processes.
 const NAMING: [&str; 2] = [

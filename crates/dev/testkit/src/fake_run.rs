@@ -149,6 +149,7 @@ fn plan(ask: &FakeRun) -> Plan {
         format: FORMAT,
         name: "journal".into(),
         question: "Which file system for my journal?".into(),
+        expects: None,
         article: None,
         candidates: ask.candidates.iter().map(|candidate| candidate.spec.clone()).collect(),
         backing: BackingSpec::Loop { size_bytes: 1 << 30, directory: None },
