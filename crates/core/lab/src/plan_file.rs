@@ -296,14 +296,13 @@ impl Source<'_> {
     }
 
     fn axis(&self, name: String, levels: toml::Value) -> Result<Axis, PlanError> {
-        let levels = match serde_json::to_value(levels) {
-            Ok(Value::Array(levels)) if !levels.is_empty() => levels,
+        match serde_json::to_value(levels) {
+            Ok(Value::Array(levels)) if !levels.is_empty() => Ok(Axis { name, levels }),
             _ => {
                 let message = format!("axis `{name}` must be a list of values: {name} = [..]");
-                return Err(self.error_about(&name, message));
+                Err(self.error_about(&name, message))
             }
-        };
-        Ok(Axis { name, levels })
+        }
     }
 
     fn design(&self, entry: DesignEntry) -> Result<Design, PlanError> {

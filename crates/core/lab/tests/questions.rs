@@ -17,7 +17,8 @@ use pickfs_lab::{
     preflight::ceiling,
 };
 use pickfs_record::{
-    BackingKind, BackingSpec, CandidateSpec, Cell, Metric, PhaseRecord, Plan, RunRecord, Scope, TrialRecord,
+    BackingKind, BackingSpec, CandidateSpec, Cell, Metric, PhaseRecord, Plan, RunRecord, Scope,
+    TrialRecord,
     finding::{AnswerEnd, Findings, Panel},
     plan::View,
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
@@ -247,9 +248,10 @@ fn each_question_names_what_its_plan_compares() {
                 assert_eq!(plan.design.compare, "candidate", "{}: no word for it", known.name);
                 let own = |one: &CandidateSpec| {
                     let words = [&one.fs, &one.label].map(|word| question.contains(&**word));
-                    words.contains(&true) || one.mount_options.iter().any(|word| question.contains(&**word))
+                    words.contains(&true)
+                        || one.mount_options.iter().any(|word| question.contains(&**word))
                 };
-                question.contains("file system") || plan.candidates.iter().filter(|one| own(one)).count() > 1
+                question.contains("file system") || plan.candidates.iter().any(own)
             }
         };
         assert!(names_it, "{} compares {}: {question}", known.name, plan.design.compare);

@@ -4,7 +4,11 @@ use pickfs_analysis::{
     articles::{Answer, of_run},
     published::{self, UnknownTable, beside::beside},
 };
-use pickfs_record::{Metric, Plan, finding::{AnswerEnd, Ending}, typed::quoted};
+use pickfs_record::{
+    Metric, Plan,
+    finding::{AnswerEnd, Ending},
+    typed::quoted,
+};
 use thiserror::Error;
 
 use crate::{

@@ -32,7 +32,8 @@ fn is_of_article(paragraph: &str) -> bool {
 fn sentences(page: &str) -> Vec<String> {
     let text = by_hand(page);
     let without_code = text.split("```").step_by(2).collect::<String>();
-    let paragraphs = without_code.split("\n\n").map(str::trim);
+    // A table of what programs can do has no verdict; nothing else by hand is a table.
+    let paragraphs = without_code.split("\n\n").map(str::trim).filter(|one| !one.starts_with('|'));
     let told = paragraphs
         .filter(|one| !is_of_article(one) && !one.starts_with('#') && !one.starts_with("    "));
     told.flat_map(|one| {
@@ -66,7 +67,7 @@ fn no_verdict_stands_by_hand() {
 
 #[test]
 fn a_question_that_a_plan_answers_has_answer_and_doubts_from_its_run() {
-    for page in pages().iter().filter(|page| is_question(page)) {
+    for page in pages().iter().filter(|page| page.starts_with("docs/questions/")) {
         let text = fs::read_to_string(file(page)).expect("a page");
         for part in [": answer -->", ": how sure -->"] {
             let has_run =

@@ -130,15 +130,7 @@ impl<'m> Rank<'m> {
         let ranks = self.gathered(own)?;
         let names = unique_names(&ranks).join("\n").into_bytes();
         let names = self.group.share(self.group.is_first().then_some(names))?;
-        let hosts: Vec<String> =
-            String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
-        let (named, ranks) = (hosts.len(), self.group.mpi.size());
-        if named != ranks {
-            return Err(RanksError::Told(format!(
-                "rank 0 names {named} hosts of {ranks} ranks; give each host a name of one line"
-            )));
-        }
-        self.group.hosts = hosts;
+        self.group.hosts = hosts_of(&names, self.group.mpi.size())?;
         Ok(())
     }
 
@@ -192,6 +184,18 @@ fn unique_names(ranks: &[RankFacts]) -> Vec<String> {
     ranks.iter().map(name).collect()
 }
 
+/// The hosts that rank 0 names, a line for each rank.
+fn hosts_of(names: &[u8], ranks: usize) -> Result<Vec<String>, RanksError> {
+    let hosts: Vec<_> = String::from_utf8_lossy(names).split('\n').map(str::to_owned).collect();
+    let named = hosts.len();
+    let why = || {
+        RanksError::Told(format!(
+            "rank 0 names {named} hosts of {ranks} ranks; give each host a name of one line"
+        ))
+    };
+    (named == ranks).then_some(hosts).ok_or_else(why)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,5 +209,16 @@ mod tests {
         };
         let names = unique_names(&[rank("a", "1"), rank("b", "1"), rank("a", "2"), rank("b", "1")]);
         assert_eq!(names, ["a (boot 1)", "b", "a (boot 2)", "b"]);
+    }
+
+    #[test]
+    fn as_many_hosts_are_named_as_there_are_ranks() {
+        assert_eq!(hosts_of(b"a\nb", 2).expect("two"), ["a", "b"]);
+        for (names, said) in
+            [(&b"a"[..], "names 1 hosts of 2"), (b"a\nof two lines\nb", "names 3 hosts")]
+        {
+            let refused = hosts_of(names, 2).expect_err("not two");
+            assert!(refused.to_string().contains(said), "{refused}");
+        }
     }
 }
