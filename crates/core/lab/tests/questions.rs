@@ -20,7 +20,7 @@ use pickfs_record::{
     BackingKind, BackingSpec, CandidateSpec, Cell, Metric, PhaseRecord, Plan, RunRecord, Scope,
     TrialRecord,
     finding::{AnswerEnd, Findings, Panel},
-    plan::View,
+    plan::{Statistic, View},
     trial::{FINAL_SYNC_KEY, WITH_FINAL_SYNC},
 };
 use pickfs_testkit::{
@@ -294,4 +294,14 @@ fn each_claim_finds_its_rows_in_a_plan_that_it_names() {
     let lost: Vec<&str> =
         of_plans.filter(|claim| !has_plan(claim)).map(|claim| claim.id.as_str()).collect();
     assert_eq!(lost, AT_ANOTHER_SIZE);
+}
+
+/// The largest of n operations has no interval: what a claim says of it is asked as the worst of each second.
+#[test]
+fn no_claim_asks_a_maximum() {
+    let claims = articles().iter().flat_map(|article| &article.claims);
+    let is_maximum = |claim: &&Claim| {
+        matches!(&claim.measure, Measure::Number(metric) if metric.statistic == Statistic::Max)
+    };
+    assert_eq!(claims.filter(is_maximum).map(|claim| &claim.id).collect::<Vec<_>>(), [""; 0]);
 }

@@ -10,6 +10,7 @@
 
 mod by_hand;
 mod of_runs;
+mod of_tables;
 mod parts;
 
 use std::{fmt::Write, fs};
