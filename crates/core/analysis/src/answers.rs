@@ -196,11 +196,7 @@ impl Question<'_> {
         let ranking = self.decision.ranking();
         let [first, second, ..] = ranking[..] else { return None };
         let duel = self.decision.duel(second, first);
-        Some(Lead {
-            over: self.label(second),
-            ratio: Some(duel.ratio).filter(|ratio| ratio.is_finite()),
-            interval: duel.closed(),
-        })
+        Some(Lead { over: self.label(second), ratio: duel.finite(), interval: duel.closed() })
     }
 
     fn out(&self, index: usize, standing: Standing) -> Option<OutOf> {
@@ -211,7 +207,7 @@ impl Question<'_> {
             label: self.label(index),
             by: self.label(by),
             at_block,
-            slower_by: Some(duel.ratio).filter(|ratio| ratio.is_finite()),
+            slower_by: duel.finite(),
             interval: duel.closed(),
             slower_in: duel.slower,
             blocks: duel.blocks,

@@ -308,9 +308,8 @@ fn row(path: &[Place<'_>], metric: &Metric, rules: Rules, runs: &[Named<'_>]) ->
             true => decision.duel(earlier, later),
             false => duel.clone(),
         };
-        let is_ratio = duel.blocks > 0 && shown.ratio > 0.0 && shown.ratio.is_finite();
         RunRatio {
-            ratio: is_ratio.then_some(shown.ratio),
+            ratio: shown.finite().filter(|_| duel.blocks > 0),
             interval: shown.closed(),
             claim: decision.claim(earlier, later),
             blocks: duel.blocks,

@@ -40,17 +40,14 @@ pub fn comparisons(
                     let claim = question.as_ref().map_or(Claim::Open, |(_, claim)| *claim);
                     let duel = question.map(|(duel, _)| duel);
                     let duel = duel.unwrap_or_else(|| Rules::of(&run.plan).duel(&ratios));
-                    // One of them failed in more than half of the blocks: the answer says so.
-                    if !duel.ratio.is_normal() {
-                        continue;
-                    }
+                    let Some(speedup) = duel.finite() else { continue };
                     list.push(Comparison {
                         metric: metric.clone(),
                         reference: reference.label.clone(),
                         other: other.label.clone(),
                         primary: is_planned,
                         blocks: duel.blocks,
-                        speedup: duel.ratio,
+                        speedup,
                         // A time that the plan did not ask for is outside the error that the run shares.
                         interval: duel
                             .closed()

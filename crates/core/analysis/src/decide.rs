@@ -137,6 +137,11 @@ pub(crate) fn of_pairs(
 }
 
 impl Duel {
+    /// The ratio, where neither failed in more than half of the blocks.
+    pub fn finite(&self) -> Option<f64> {
+        Some(self.ratio).filter(|ratio| *ratio > 0.0 && ratio.is_finite())
+    }
+
     /// The interval, where it is closed on both sides.
     pub fn closed(&self) -> Option<(f64, f64)> {
         let (low, high) = self.interval;
@@ -442,7 +447,7 @@ mod tests {
     fn a_failed_trial_is_worse_than_any_and_two_failures_say_nothing() {
         let failed = decide(&blocks(12, &[f64::INFINITY, 9.0]), RULES);
         assert_eq!(failed.end(), End::Winner(1));
-        assert_eq!(failed.duel(0, 1).ratio, f64::INFINITY);
+        assert_eq!((failed.duel(0, 1).ratio, failed.duel(0, 1).finite()), (f64::INFINITY, None));
         let both = decide(&blocks(12, &[f64::INFINITY, f64::INFINITY]), RULES);
         assert_eq!((both.end(), both.duel(0, 1).blocks), (End::Open(vec![0, 1]), 0));
     }

@@ -50,7 +50,7 @@ pub struct Panel {
     /// Phases over the rows, in the workload's order; empty where the workload is one loop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseRow>,
-    /// Comparisons with the reference, primary ones first.
+    /// Comparisons with the reference, primary ones first; none where a row failed in more than half of the blocks.
     pub comparisons: Vec<Comparison>,
     /// The same loop at the same pace with nothing to do, where the workload tells it: what
     /// the clock and the machine add to every row. Over the trials of all rows.

@@ -75,16 +75,18 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
     }
 }
 
-/// How the first question that was decided ended, for a cell of a table; the first where none was. Of several, how many were.
+/// How many questions were answered, and the first winner, for a cell of a table; else the first answer, or why there is none.
 fn line(subject: &Subject) -> String {
     let endings = &subject.findings.endings;
     let is_decided = |ending: &&Ending| ending.end != AnswerEnd::NoAnswer;
-    let Some(first) = endings.iter().find(is_decided).or(endings.first()) else {
+    let winner = endings.iter().find(|ending| ending.end == AnswerEnd::Winner);
+    let Some(first) = winner.or(endings.iter().find(is_decided)).or(endings.first()) else {
         return "nothing was asked".into();
     };
     let of_all = match (endings.iter().filter(is_decided).count(), endings.len()) {
         (_, 1) => String::new(),
-        (decided, all) => format!("{decided} of {all} answers decided: "),
+        (0, all) => format!("none of {all} questions answered: "),
+        (decided, all) => format!("{decided} of {all} questions answered: "),
     };
     format!("{of_all}**{}** {}", text(&first.end.to_string()), cell(&first.sentence))
 }
@@ -141,9 +143,9 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
     let date = run.started.get(..10).unwrap_or(&run.started);
     let end = run.ended.as_ref().map_or("not ended", |end| end.how.as_str());
     let made = format!("{date}, pickfs {}, {end}", run.build.trim_start_matches("pickfs "));
-    let command = typed(&run.plan).map(|command| ("command", command));
-    let expects = run.plan.expects.clone().map(|text| ("expected", text));
-    let own = [Some(("made", made)), command, expects].into_iter().flatten();
+    let again = again(&run.plan).map(|command| ("again", command));
+    let expects = run.plan.expects.clone().map(|text| ("its author expected", text));
+    let own = [Some(("made", made)), again, expects].into_iter().flatten();
     let rows = own.chain(conditions(subject));
     let rows = rows.map(|(name, value)| (name.to_owned(), Text::from(value)));
     let of = |name: &'static str| move |text: Text| (name.to_owned(), text);
@@ -158,10 +160,10 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
     vec![facts(rows.chain(doubts.map(of("doubt"))))]
 }
 
-/// What makes the run again: a reduced one keeps the words behind its plan's name that tell nothing of the machine.
-fn typed(plan: &Plan) -> Option<String> {
-    let at = plan.typed.iter().position(|word| *word == plan.name)?;
-    let words: Vec<String> = plan.typed[at..].iter().map(|word| quoted(word)).collect();
+/// What makes the run again with the plan of today; a reduced run lacks the words that name something of its machine.
+fn again(plan: &Plan) -> Option<String> {
+    let at = plan.typed.iter().position(|word| word == "run" || word.ends_with("/run"))?;
+    let words: Vec<String> = plan.typed[at + 1..].iter().map(|word| quoted(word)).collect();
     Some(format!("pickfs run {}", words.join(" ")))
 }
 

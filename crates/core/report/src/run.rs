@@ -78,7 +78,7 @@ fn measured(subject: &Subject) -> Vec<Node> {
         lines.into_iter().filter(|(_, text)| !text.is_empty())
     });
     let note = note.map(|(name, text)| (name, text.clone()));
-    let expects = subject.run.plan.expects.clone().map(|text| ("expected", text));
+    let expects = subject.run.plan.expects.clone().map(|text| ("its author expected", text));
     let conditions = facts(expects.into_iter().chain(note).chain(conditions(subject)));
     [conditions].into_iter().chain(trust::nodes(subject)).collect()
 }

@@ -10,6 +10,7 @@ use pickfs_report::{
     first::{LINES_MAX, first_screen},
     html::html,
     markdown::markdown,
+    part::part,
     terminal::whole_screen,
 };
 use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
@@ -177,4 +178,21 @@ fn the_response_that_ranks_is_the_one_that_is_shown() {
     assert_eq!(shown.view, View::RawResponse);
     assert!((1.8..2.2).contains(&(of("xfs") / of("ext4"))), "{} {}", of("xfs"), of("ext4"));
     assert!(html(&subject, None).contains("raw response time"));
+}
+
+#[test]
+fn a_page_says_what_was_expected_what_makes_it_again_and_how_many_questions_were_answered() {
+    let (mut run, found) = winner();
+    run.plan.expects = Some("xfs is first".into());
+    let of =
+        |run, words| part(&Subject::new(run, &findings(run)), "quick", words, "").expect("it").text;
+    let how_sure = of(&run, "how sure");
+    assert!(how_sure.contains("- its author expected: xfs is first\n"), "{how_sure}");
+    assert!(how_sure.contains("- again: pickfs run quick --fs ext4,xfs,btrfs\n"), "{how_sure}");
+    let page = html(&Subject::new(&run, &found), None);
+    assert!(page.contains("its author expected"), "no expectation in the report");
+    assert!(of(&run, "line").starts_with("**WINNER** xfs"), "one question needs no count");
+    let two = fake_run(&FakeRun { blocks: 4, ..FakeRun::default() });
+    let line = of(&two, "line");
+    assert!(line.starts_with("none of 2 questions answered: **NO ANSWER** "), "{line}");
 }

@@ -106,10 +106,22 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
 
 /// Its plans that can be run and are not among those that were.
 fn unrun<'c>(claim: &'c Claim, desks: &[Desk<'_>], known: &Known<'_>) -> Vec<&'c str> {
-    let is_unrun = |plan: &&str| {
-        known.plans.contains_key(plan) && desks.iter().all(|desk| desk.run.plan.name != *plan)
+    let is_run = |plan: &str| {
+        let mut own = desks.iter().filter(|desk| desk.run.plan.name == plan);
+        own.any(|desk| !has_other_levels(claim, desk))
     };
-    claim.plans().filter(is_unrun).collect()
+    claim.plans().filter(|plan| known.plans.contains_key(plan) && !is_run(plan)).collect()
+}
+
+/// Whether what was typed behind the plan's name took away the level that the claim asks about.
+fn has_other_levels(claim: &Claim, desk: &Desk<'_>) -> bool {
+    match pairs::run_answer(claim, desk, &Placed::all(desk, &claim.workload)) {
+        Err(Miss { step: pairs::NO_ROW, wants, .. }) => {
+            let level = wants.split_inclusive('=').next().unwrap_or_default();
+            desk.run.plan.typed.iter().any(|word| word.starts_with(level))
+        }
+        _ => false,
+    }
 }
 
 /// The article's own scale before another, a disk before a loop image, then the number of blocks and the later start.

@@ -22,6 +22,8 @@ pub(super) struct Miss {
     pub(super) wants: String,
 }
 
+/// The step at which no row has the claim's level.
+pub(super) const NO_ROW: u8 = 2;
 /// The step at which one of two rows has no trial that came to its end.
 const NO_RESULT: u8 = 8;
 
@@ -113,7 +115,7 @@ fn fitting<'a>(
         let (name, condition, found) = named[0].unfit(&claim.at, Some("0")).expect("no row fits");
         let found = found.map_or("not set".into(), |found| format!("here {found}"));
         let wants = condition.of(name);
-        return Err(Miss { step: 2, reason: format!("no row with {wants} ({found})"), wants });
+        return Err(Miss { step: NO_ROW, reason: format!("no row with {wants} ({found})"), wants });
     };
     if let Some((name, condition, found)) = first.unfit(&claim.needs, None) {
         let found = found.unwrap_or("not known".into());

@@ -183,7 +183,7 @@ fn reference_runs_are_reduced_small_and_asked_what_their_plans_expected() {
             lacks.is_some(),
             "reference/{name}.pickfs: pickfs report RUN --format run reduces it"
         );
-        // A prediction is not changed after its run. Before 26 November 2026 runs kept none of their author's own.
+        // A prediction is not changed after its run. Runs made before 26 November 2026 hold no `expects`.
         let plan = planned(&name);
         assert_eq!(run.plan.article, plan.article, "{name}");
         assert!(run.plan.expects.is_none() || run.plan.expects == plan.expects, "{name}");

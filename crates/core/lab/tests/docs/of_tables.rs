@@ -65,12 +65,12 @@ fn cell(answer: &Value) -> &str {
 
 fn lines(features: &Value) -> Vec<Line<'_>> {
     let asked = || list(&features["rows"]).iter().filter(|row| !list(&row["answers"]).is_empty());
-    let questions = list(&features["capabilities"]).iter().enumerate();
-    let line = |(index, question): (usize, &'_ Value)| Line {
-        label: question["label"].as_str().unwrap_or_default(),
-        cells: asked().map(|row| (word(row, "label"), cell(&row["answers"][index]))).collect(),
-    };
-    questions.map(|(index, _)| line((index, &features["capabilities"][index]))).collect()
+    let mut lines = Vec::new();
+    for (index, question) in list(&features["capabilities"]).iter().enumerate() {
+        let cells = asked().map(|row| (word(row, "label"), cell(&row["answers"][index])));
+        lines.push(Line { label: word(question, "label"), cells: cells.collect() });
+    }
+    lines
 }
 
 #[test]
@@ -120,7 +120,8 @@ fn what_was_seen_behind_a_part_or_a_failure_is_told() {
         }
     }
     let told = told.into_iter();
-    let told = told.map(|((label, words), who)| format!("- {label}, {}: {words}\n", who.join(", ")));
+    let told =
+        told.map(|((label, words), who)| format!("- {label}, {}: {words}\n", who.join(", ")));
     check_part("features.md", "features: notes", &told.collect::<String>().replace('<', "\\<"));
 }
 
@@ -132,7 +133,9 @@ fn classes_are_those_of_the_answers() {
         let rows = list(&features["rows"]).iter();
         let own = rows.filter(|row| word(&row["classification"], "class") == class).map(|row| {
             match row["classification"]["is_measured"] == true && class == "foreign-unsupported" {
-                true => format!("{} ({})", word(row, "label"), word(&row["classification"], "because")),
+                true => {
+                    format!("{} ({})", word(row, "label"), word(&row["classification"], "because"))
+                }
                 false => word(row, "label").to_owned(),
             }
         });
@@ -152,7 +155,9 @@ fn who_was_asked_is_told_with_the_kernel_and_the_day() {
     }
     let told = by.iter().map(|((engine, kernel), who)| match *engine {
         "native" => format!("{} by Linux {kernel}", who.len()),
-        engine => format!("{} in guests (`{engine}`) by Linux {kernel}: {}", who.len(), who.join(", ")),
+        engine => {
+            format!("{} in guests (`{engine}`) by Linux {kernel}: {}", who.len(), who.join(", "))
+        }
     });
     let day = word(&features, "started").split('T').next().unwrap_or_default();
     let (build, ground) = (word(&features, "build"), word(&features, "ground"));
@@ -196,7 +201,8 @@ fn what_a_power_cut_leaves_is_what_was_explored() {
             writers.push(own);
         }
     }
-    let mut text = row([["writer"].as_slice(), disks.as_slice()].concat().into_iter().map(str::to_owned));
+    let mut text =
+        row([["writer"].as_slice(), disks.as_slice()].concat().into_iter().map(str::to_owned));
     text.push_str("|:--|--:|--:|--:|\n");
     for (subject, promised) in writers {
         let own = disks.iter().map(|fs| {
@@ -216,8 +222,12 @@ fn what_a_power_cut_leaves_is_what_was_explored() {
     }
     check_part("questions/power-cut.md", "crash: table", &text);
 
-    let kept = || all.iter().filter(|cell| word(cell, "promised") == "power-loss" && tally(cell, "refused") == 0);
-    let (sum, lost) = (kept().map(|cell| states(cell)).sum(), kept().map(|cell| tally(cell, "lost")).sum());
+    let kept = || {
+        all.iter()
+            .filter(|cell| word(cell, "promised") == "power-loss" && tally(cell, "refused") == 0)
+    };
+    let (sum, lost) =
+        (kept().map(|cell| states(cell)).sum(), kept().map(|cell| tally(cell, "lost")).sum());
     let in_any_order: i64 = kept().filter(|cell| any_order(cell)).map(|cell| states(cell)).sum();
     let text = format!(
         "{} states were explored of writers that promise something there, {} of them of a disk that may write its \
@@ -228,15 +238,21 @@ fn what_a_power_cut_leaves_is_what_was_explored() {
     );
     check_part("questions/power-cut.md", "crash: sum", &text);
 
-    let refused = all.iter().filter(|cell| any_order(cell) && tally(cell, "refused") > 0).map(|cell| {
-        let (refused, of) = (grouped(tally(cell, "refused")), grouped(states(cell)));
-        format!("{refused} of {of} on {}", word(&cell["candidate"], "label"))
-    });
+    let refused =
+        all.iter().filter(|cell| any_order(cell) && tally(cell, "refused") > 0).map(|cell| {
+            let (refused, of) = (grouped(tally(cell, "refused")), grouped(states(cell)));
+            format!("{refused} of {of} on {}", word(&cell["candidate"], "label"))
+        });
     let text = refused.collect::<Vec<_>>().join(", ");
     check_part("questions/power-cut.md", "crash: refused", &text);
 
     let made = list(&crash["runs"]).iter().map(|run| {
-        let words = [word(run, "made"), word(run, "build"), word(&run["cells"][0], "kernel"), word(run, "again")];
+        let words = [
+            word(run, "made"),
+            word(run, "build"),
+            word(&run["cells"][0], "kernel"),
+            word(run, "again"),
+        ];
         format!("- {}, pickfs {}, Linux {}: `{}`\n", words[0], words[1], words[2], words[3])
     });
     check_part("questions/power-cut.md", "crash: made", &made.collect::<String>());
