@@ -112,10 +112,7 @@ fn few_blocks(run: &RunRecord) -> Option<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_record::{
-        BackingKind, Outcome,
-        finding::{AnswerEnd, Panel},
-    };
+    use pickfs_record::{BackingKind, Outcome, finding::AnswerEnd};
     use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
     use proptest::prelude::*;
 

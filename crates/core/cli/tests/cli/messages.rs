@@ -71,12 +71,12 @@ fn a_plan_file_is_told_with_its_line() {
     let (_folder, path) = folder();
     let plan = include_str!("../../../../../plans/quick.toml");
     for (from, to, message) in [
-        ("workload = \"journal\"", "workload = journal", "pickfs: mine.toml:6: "),
+        ("workload = \"journal\"", "workload = journal", "pickfs: mine.toml:7: "),
         ("workload = \"journal\"", "workload = \"jurnal\"", "did you mean `journal`?"),
         (
             "[timing]",
             "[timing]\nmeasured = \"1 s\"",
-            "pickfs: mine.toml:38: unknown field `measured`",
+            "pickfs: mine.toml:39: unknown field `measured`",
         ),
     ] {
         fs::write(path.join("mine.toml"), plan.replacen(from, to, 1)).unwrap();

@@ -31,15 +31,19 @@ fn is_of_article(paragraph: &str) -> bool {
 fn sentences(page: &str) -> Vec<String> {
     let text = by_hand(page);
     let without_code = text.split("```").step_by(2).collect::<String>();
-    // The front page's tables say what programs can do.
-    let is_told = |one: &&str| page != "README.md" || !one.starts_with('|');
-    let paragraphs = without_code.split("\n\n").map(str::trim).filter(is_told);
-    let told = paragraphs
-        .filter(|one| !is_of_article(one) && !one.starts_with('#') && !one.starts_with("    "));
-    told.flat_map(|one| {
-        one.split(". ").map(|sentence| sentence.replace('\n', " ")).collect::<Vec<_>>()
-    })
-    .collect()
+    let mut found = Vec::new();
+    let mut is_told = false;
+    for one in without_code.split("\n\n").map(str::trim) {
+        // A table belongs to the paragraph before it; the front page's say what programs can do.
+        is_told = match one.starts_with('|') {
+            true => is_told || page == "README.md",
+            false => is_of_article(one) || one.starts_with('#') || one.starts_with("    "),
+        };
+        if !is_told {
+            found.extend(one.split(". ").map(|sentence| sentence.replace('\n', " ")));
+        }
+    }
+    found
 }
 
 fn breach(sentence: &str) -> bool {
