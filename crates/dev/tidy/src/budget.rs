@@ -47,8 +47,8 @@ const LINES: &[(&str, usize)] = &[
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
     // A gate whose other lanes are elsewhere; last words, which lab, guest, ranks, fleet and roles need, ours first.
-    // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for.
-    ("core/sys", 6854),
+    // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for. Mounts that others copied.
+    ("core/sys", 6857),
     // The word to begin comes when the recorder is there.
     ("core/worker", 358),
     // Queries beside appends, and columns that the application packs; logs that go on, and what a source can carry.
