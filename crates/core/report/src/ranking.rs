@@ -102,7 +102,7 @@ pub fn verdict_cell(panel: &Panel, row: &Row, metric: &Metric) -> (String, Optio
     match comparison(panel, row, metric) {
         Some(found) => (claim_text(found), interval_text(found)),
         None if is_floor(row) => ("in memory".into(), None),
-        None if row.failed > 0 => ("failed".into(), None),
+        None if row.failed > row.trials => ("failed".into(), None),
         None => ("-".into(), None),
     }
 }

@@ -14,7 +14,7 @@ const LINES: &[(&str, usize)] = &[
     // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed; how
     // candidates are mounted on each, but for their addresses. A claim whose plan awaits its run is told apart.
     // Of lanes on many hosts: late starts, loose clocks, who lost a record. A row that mostly failed reads back.
-    ("core/analysis", 16844),
+    ("core/analysis", 16866),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not.
     ("core/candidate", 8730),
