@@ -128,7 +128,9 @@ fn open(run: &RunRecord, answer: &Answer, by: &str) -> String {
         None => "no clear order shows in them".into(),
     };
     let verb = if answer.blocks == 1 { "does" } else { "do" };
-    format!("{blocks} {verb} not decide between {left} {by}; {more}")
+    let out: Vec<String> = answer.out.iter().map(|out| out.label.clone()).collect();
+    let rest = if out.is_empty() { "" } else { &format!(". Not the fastest: {}", list(&out)) };
+    format!("{blocks} {verb} not decide between {left} {by}; {more}{rest}")
 }
 
 fn is_cut(run: &RunRecord) -> bool {

@@ -75,10 +75,14 @@ pub fn percent_over_one(ratio: f64) -> String {
     if percent >= 1.0 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
-/// `[1.21, 1.57]`: an interval of factors; three digits from ten on.
+/// `[1.21, 1.57]`: an interval of factors; three digits from ten on. `[over 1.21]` where blocks failed.
 pub fn interval_text(low: f64, high: f64) -> String {
     let text = |ratio: f64| times(ratio).trim_end_matches('x').to_owned();
-    format!("[{}, {}]", text(low), text(high))
+    match (low > 0.0, high.is_finite()) {
+        (false, _) => format!("[under {}]", text(high)),
+        (_, false) => format!("[over {}]", text(low)),
+        _ => format!("[{}, {}]", text(low), text(high)),
+    }
 }
 
 pub fn blocks_text(blocks: u32) -> String {

@@ -68,8 +68,8 @@ fn markdown_of_a_capacity() {
 #[test]
 fn the_candidates_and_the_raw_device_may_drift_and_it_is_one_doubt() {
     let (run, mut findings) = fixture::capacity();
-    let of = findings.notices.iter().find(|notice| notice.kind == "drift").expect("a drift");
-    findings.notices.push(Notice { text: "the raw device ran at 1.30 times".into(), ..of.clone() });
+    let of = |text: &str| Notice { kind: "drift".into(), text: text.into(), trials: 0 };
+    findings.notices.extend([of("the candidates ran at 1.20 times"), of("the raw device at 1.30")]);
     let text = first_screen(&Subject::new(&run, &findings), &Screen::default());
     assert_eq!(text.matches("the machine changed").count(), 1, "{text}");
 }

@@ -20,14 +20,24 @@ use crate::{
 pub(super) struct Ratio {
     /// Infinite where the other failed.
     pub(super) value: f64,
-    pub(super) interval: Option<(f64, f64)>,
+    /// Its interval; an end is 0 or infinite where too few blocks, or some that failed, leave it open.
+    pub(super) range: (f64, f64),
     pub(super) blocks: u32,
     pub(super) claim: Claim,
     decision: Option<Decision>,
     pub(super) gate: Option<Withheld>,
 }
 
+/// Of a ratio of which nothing is known.
+pub(super) const OPEN: (f64, f64) = (0.0, f64::INFINITY);
+
 impl Ratio {
+    /// The interval, where it is closed on both sides.
+    pub(super) fn interval(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.range;
+        (low > 0.0 && high.is_finite()).then_some(self.range)
+    }
+
     /// About how many blocks more would decide it, where that can be told.
     pub(super) fn more_blocks(&self) -> Option<u32> {
         self.decision.as_ref()?.more_blocks()
@@ -46,7 +56,7 @@ fn beside(decision: Decision, [row, other]: [usize; 2], gate: Option<Withheld>) 
     let duel = decision.duel(other, row);
     (duel.blocks > 0).then(|| Ratio {
         value: duel.ratio,
-        interval: duel.closed(),
+        range: duel.interval,
         blocks: duel.blocks,
         claim: decision.claim(other, row),
         decision: Some(decision),
@@ -123,9 +133,10 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
     if let Some(gate) = ratio.gate.as_ref().filter(|_| is_speed) {
         return Some(open(gate.why.clone()));
     }
-    let Some((low, high)) = ratio.interval.filter(|_| is_speed) else {
+    if !is_speed || ratio.range == OPEN {
         return is_speed.then(|| open("too few blocks for an interval".into()));
-    };
+    }
+    let (low, high) = ratio.range;
     let both = || open(format!("the interval {} decides nothing", interval_text(low, high)));
     Some(match (relation, ratio.claim) {
         (Within(most), _) if low >= 1.0 / most && high <= most => Outcome::Seen,
@@ -210,9 +221,8 @@ mod tests {
             (low, high) if low > 0.95 && high < 1.05 => Claim::Equal { margin: 0.05 },
             _ => Claim::Open,
         };
-        let interval = Some((low, high));
         let value = (low * high).sqrt();
-        Ratio { value, interval, blocks: 8, claim, decision: None, gate: None }
+        Ratio { value, range: (low, high), blocks: 8, claim, decision: None, gate: None }
     }
 
     fn said(relation: Relation, low: f64, high: f64) -> &'static str {
@@ -233,6 +243,11 @@ mod tests {
         assert_eq!(said(Relation::AtLeast(2.0), 0.5, 0.8), "opposite here");
         assert_eq!(said(Relation::AtLeast(2.0), 1.2, 2.8), "not decided");
         assert_eq!(said(Relation::AtLeast(2.0), 0.9, 2.8), "not decided");
+        let open = f64::INFINITY;
+        assert_eq!(said(Relation::AtLeast(3.0), 6.1, open), "seen here", "some blocks failed");
+        assert_eq!(said(Relation::AtLeast(3.0), 1.9, open), "not decided");
+        assert_eq!(said(Relation::AtLeast(3.0), 0.0, 1.9), "less than it says here");
+        assert_eq!(said(Relation::Within(1.1), 0.95, open), "not decided");
         assert_eq!(said(Relation::Within(1.1), 0.95, 1.05), "seen here");
         assert_eq!(said(Relation::Within(1.1), 1.2, 1.5), "opposite here");
         assert_eq!(said(Relation::Within(1.1), 0.8, 1.5), "not decided");
@@ -247,7 +262,7 @@ mod tests {
 
     #[test]
     fn few_blocks_and_gates_decide_nothing() {
-        let few = Ratio { blocks: 4, interval: None, ..ratio(2.0, 3.0) };
+        let few = Ratio { blocks: 4, range: OPEN, ..ratio(2.0, 3.0) };
         let outcome = of_ratio(Relation::Faster, &few).expect("a relation of speeds");
         assert!(matches!(outcome, Outcome::NotDecided { blocks: 4, .. }));
         let gate = Some(Withheld { why: "it was warm".into(), mend: "cool it" });

@@ -297,7 +297,7 @@ pub(super) fn compared(
     let doubt = number.and_then(|own| two.iter().find_map(|row| row.doubt(own)));
     let outcome = match (shown, doubt) {
         (Some(why), _) => {
-            found.interval = None;
+            found.range = judge::OPEN;
             Some(Outcome::Shown { why: why.into() })
         }
         (None, Some(why)) => Some(Outcome::NotDecided { blocks: found.blocks, why }),
@@ -312,7 +312,7 @@ pub(super) fn compared(
     let text = format!("{name}{}: {said}; {}{planned}", place(&panel), blocks_text(found.blocks));
     let ratio = Some(found.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let own = Evidence { panel, subject, object, ratio, outcome, text, ..Evidence::default() };
-    let (interval, blocks) = (found.interval, found.blocks);
+    let (interval, blocks) = (found.interval(), found.blocks);
     Ok((Evidence { interval, blocks, is_planned, ..own }, Some(found)))
 }
 
@@ -324,8 +324,12 @@ fn ratio_text(one: &str, other: &str, found: &Ratio, outcome: &Outcome) -> Strin
         let (failed, held) = if turned { (one, other) } else { (other, one) };
         return format!("{failed} failed or missed its rate where {held} did not");
     }
-    let text = |(low, high)| format!(" {}", interval_text(low, high));
-    let interval = found.interval.map_or(String::new(), text);
+    let text = |range: (f64, f64)| match range == judge::OPEN {
+        true => String::new(),
+        false => format!(" {}", interval_text(range.0, range.1)),
+    };
+    let (low, high) = found.range;
+    let interval = text(found.range);
     match outcome {
         Outcome::NoDifference { visible_ratio } => {
             format!("{one} and {other} differ by {} at most", percent_over_one(*visible_ratio))
@@ -333,14 +337,12 @@ fn ratio_text(one: &str, other: &str, found: &Ratio, outcome: &Outcome) -> Strin
         Outcome::NotDecided { .. } => {
             format!("{one} : {other} = {}{interval}", times(found.value))
         }
-        _ if found.interval.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high) => {
+        _ if found.range != judge::OPEN && low <= 1.0 && 1.0 <= high => {
             format!("{one} : {other} = {}{interval}", times(found.value))
         }
         _ => {
             let word = if turned { "slower" } else { "faster" };
-            let turn = |(low, high): (f64, f64)| (1.0 / high, 1.0 / low);
-            let interval = found.interval.map(|own| if turned { turn(own) } else { own });
-            let interval = interval.map_or(String::new(), text);
+            let interval = if turned { text((1.0 / high, 1.0 / low)) } else { interval };
             format!("{one} {} {word} than {other}{interval}", times(value))
         }
     }

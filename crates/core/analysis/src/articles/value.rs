@@ -150,7 +150,7 @@ fn beside(
         some => format!(" {} of {} that finished", text(median(&own)), blocks_text(some as u32)),
     };
     // The slowest first, as times are written from the shortest.
-    let (low, high) = found.interval.map_or((None, None), |(low, high)| (Some(low), Some(high)));
+    let (low, high) = found.interval().map_or((None, None), |(low, high)| (Some(low), Some(high)));
     let ends = if is_time { [high, low] } else { [low, high] };
     let interval = match ends {
         [Some(from), Some(to)] => format!(" [{}, {}]", word(from), word(to)),
