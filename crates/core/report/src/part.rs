@@ -2,12 +2,12 @@
 
 use pickfs_analysis::{
     articles::{Answer, of_run},
+    ending::again,
     published::{self, UnknownTable, beside::beside},
 };
 use pickfs_record::{
-    Metric, Plan,
+    Metric,
     finding::{AnswerEnd, Ending},
-    typed::quoted,
 };
 use thiserror::Error;
 
@@ -143,7 +143,8 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
     let date = run.started.get(..10).unwrap_or(&run.started);
     let end = run.ended.as_ref().map_or("not ended", |end| end.how.as_str());
     let made = format!("{date}, pickfs {}, {end}", run.build.trim_start_matches("pickfs "));
-    let again = again(&run.plan).map(|command| ("again", command));
+    // With the plan of today; a reduced run lacks the words that name something of its machine.
+    let again = Some(("again", again(&run.plan.typed, &[]))).filter(|_| !run.plan.typed.is_empty());
     let expects = run.plan.expects.clone().map(|text| ("its author expected", text));
     let own = [Some(("made", made)), again, expects].into_iter().flatten();
     let rows = own.chain(conditions(subject));
@@ -158,13 +159,6 @@ fn how_sure(subject: &Subject) -> Vec<Node> {
         Role::Plain.leads(format!("{what}{colon}{cure}"))
     });
     vec![facts(rows.chain(doubts.map(of("doubt"))))]
-}
-
-/// What makes the run again with the plan of today; a reduced run lacks the words that name something of its machine.
-fn again(plan: &Plan) -> Option<String> {
-    let at = plan.typed.iter().position(|word| word == "run" || word.ends_with("/run"))?;
-    let words: Vec<String> = plan.typed[at + 1..].iter().map(|word| quoted(word)).collect();
-    Some(format!("pickfs run {}", words.join(" ")))
 }
 
 fn pictures(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {

@@ -188,7 +188,7 @@ fn a_page_says_what_was_expected_what_makes_it_again_and_how_many_questions_were
         |run, words| part(&Subject::new(run, &findings(run)), "quick", words, "").expect("it").text;
     let how_sure = of(&run, "how sure");
     assert!(how_sure.contains("- its author expected: xfs is first\n"), "{how_sure}");
-    assert!(how_sure.contains("- again: pickfs run quick --fs ext4,xfs,btrfs\n"), "{how_sure}");
+    assert!(how_sure.contains("- again: sudo ./run quick --fs ext4,xfs,btrfs\n"), "{how_sure}");
     let page = html(&Subject::new(&run, &found), None);
     assert!(page.contains("its author expected"), "no expectation in the report");
     assert!(of(&run, "line").starts_with("**WINNER** xfs"), "one question needs no count");

@@ -33,8 +33,8 @@ const LINES: &[(&str, usize)] = &[
     // Each claim of an article finds its rows in a plan that it names, each plan its page.
     // The host of a run, in digits. Where ranks meet the core, what is lost when another host does not find it, and who waits for too long;
     // figures of several lanes, or of some; the end of workers, guests and crews, and what they leave. What plans take, for claims.
-    // What a plan expected is a field; each question names what its plan compares. Tables of features and power cuts are made of files.
-    ("core/lab", 9948),
+    // What a plan expected is a field; each question names what its plan compares. Tables of features and power cuts are made of files. Each page of a run names the command that makes it again.
+    ("core/lab", 9952),
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong.

@@ -107,7 +107,11 @@ fn said(page: &str, name: &str, words: &str) -> String {
             keep(&format!("{IMAGES}/{stem}.svg"), picture);
         }
         match words {
-            "how sure" => format!("**How sure**\n\n{}", part.text.trim_start()),
+            "how sure" => {
+                let names = part.text.contains("\n- again: ") || run.plan.typed.is_empty();
+                assert!(names, "{page}, run {name}: no command that makes it again");
+                format!("**How sure**\n\n{}", part.text.trim_start())
+            }
             _ => part.text,
         }
     })
