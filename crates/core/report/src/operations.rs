@@ -226,8 +226,8 @@ fn number(notes: &mut Vec<(String, String)>, note: (String, String)) -> String {
     format!(" [{}]", at + 1)
 }
 
-/// A doubt of tails alone: what stands in these tables are rates. "Not yet" tells of tails.
-const OF_TAILS: &str = "period-not-covered";
+/// A doubt of tails alone, which all trials of one length share: "not yet" and the gates tell of it.
+pub const OF_TAILS: &str = "period-not-covered";
 
 /// The doubts of a row and its trials without a result, each with what makes it the same as another: its counts, not the
 /// words of a row.

@@ -8,6 +8,7 @@ use hdrhistogram::{
         interval_log::{IntervalLogIterator, LogEntry},
     },
 };
+use pickfs_record::record::Flag;
 use pickfs_report::{
     ChartKind, Look, Subject,
     chart::{Anchor, Form, Shape::*, lettering::width},
@@ -129,18 +130,23 @@ fn capacity_is_drawn_where_it_was_measured() {
 }
 
 #[test]
-fn every_trial_is_a_dot_and_a_repeat_is_a_cross() {
+fn every_trial_is_a_dot_a_doubted_one_hollow_and_a_repeat_is_a_cross() {
     let (mut run, findings) = fixture::first_screen();
     let cell = findings.panels[0].rows[0].cell.clone();
+    let flag = |kind: &str| Flag { kind: kind.into(), text: kind.into() };
+    run.trials.iter_mut().for_each(|trial| trial.flags = vec![flag("period-not-covered")]);
+    let one = run.trials.iter_mut().find(|t| t.cell == cell && !t.ops.is_empty());
+    one.expect("a trial").flags.push(flag("not-steady"));
     let again = run.trials.iter().find(|t| t.cell == cell && !t.ops.is_empty()).cloned();
     run.trials.push(pickfs_record::TrialRecord { attempt: 2, ..again.expect("a trial") });
     let subject = Subject::new(&run, &findings);
     let drawn = ChartKind::Trials.draw(&subject, Look::PAGE);
     let marks = drawn[0].scene.items.iter().filter_map(|item| match item.shape {
-        Marker { form, .. } => Some(form),
+        Marker { form, hollow, .. } => Some((form, hollow)),
         _ => None,
     });
-    let (crosses, dots): (Vec<_>, Vec<_>) = marks.partition(|form| *form == Form::Cross);
+    let (crosses, dots): (Vec<_>, Vec<_>) = marks.partition(|(form, _)| *form == Form::Cross);
+    assert_eq!(dots.iter().filter(|(_, hollow)| *hollow).count(), 1, "a length is no doubt");
     let finished = findings.panels[0].rows.iter().map(|row| row.trials as usize).sum::<usize>();
     assert_eq!((dots.len(), crosses.len()), (finished, 1));
 }

@@ -41,8 +41,8 @@ const LINES: &[(&str, usize)] = &[
     ("core/record", 5570),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work. A table of a fleet's hosts.
-    // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command.
-    ("core/report", 12600),
+    // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command. A dot is hollow for a doubt of its own trial.
+    ("core/report", 12601),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),

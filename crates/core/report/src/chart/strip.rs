@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Subject,
     first::lead_panel,
+    operations::OF_TAILS,
     ranking::{self, ranked_by, verdict_cell},
     subject::{is_capacity, is_floor, is_mixed, trial_value, unit},
     wording::{metric_name, metric_words, survives_text, unit_name, value_text},
@@ -241,7 +242,7 @@ pub fn dots<'t>(
     let dot = |trial: &TrialRecord| {
         let (value, text) = of(trial)?;
         let is_repeat = last.replace(trial.block) == Some(trial.block);
-        let (kind, why) = match trial.flags.first() {
+        let (kind, why) = match trial.flags.iter().find(|flag| flag.kind != OF_TAILS) {
             _ if is_repeat => (DotKind::Repeat, " (repeated, not counted)".into()),
             Some(flag) => (DotKind::Doubted, format!(" ({})", flag.text)),
             None => (DotKind::Sure, String::new()),
