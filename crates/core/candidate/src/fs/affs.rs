@@ -10,5 +10,6 @@ pub const AFFS: FileSystem = FileSystem {
     make: Make::Own { is_sized: false },
     lacks: "fallocate, user attributes, tell case apart",
     limits: Limits { is_case_blind: true, ..Limits::NONE },
+    fsync: FileSystem::UNFLUSHED,
     ..FileSystem::BLOCK
 };

@@ -24,5 +24,6 @@ pub const HFS: FileSystem = FileSystem {
         is_case_blind: true,
         ..Limits::NONE
     },
+    fsync: FileSystem::UNFLUSHED,
     ..FileSystem::BLOCK
 };

@@ -8,5 +8,6 @@ pub const HPFS: FileSystem = FileSystem {
     kernel_type: "hpfs",
     lacks: "fallocate, grow by ftruncate, O_DIRECT, hard links, user attributes, tell case apart",
     limits: Limits { hard_links_max: Some(0), is_case_blind: true, ..Limits::NONE },
+    fsync: FileSystem::UNFLUSHED,
     ..FileSystem::BLOCK
 };

@@ -13,5 +13,6 @@ pub const JFS: FileSystem = FileSystem {
     checker: "fsck.jfs -n SOURCE",
     replayer: "fsck.jfs -a SOURCE",
     guest: Guest { modules_before: &["nls_utf8"], ..FileSystem::BLOCK.guest },
+    fsync: FileSystem::UNFLUSHED,
     ..FileSystem::BLOCK
 };

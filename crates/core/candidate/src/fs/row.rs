@@ -200,6 +200,10 @@ impl FileSystem {
         of_copy: &[],
     };
 
+    /// Of a driver that was seen to send no flush under Linux 6.1 (`pickfs features`).
+    pub const UNFLUSHED: (Durability, &'static str) =
+        (Durability::KernelCrash, "fsync writes to the device, and asks for no flush of its cache");
+
     /// Served by a program, which opens the device itself.
     pub const FUSE: FileSystem = FileSystem {
         kernel_type: "fuseblk",

@@ -3,7 +3,8 @@
 
 use std::{collections::BTreeMap, fs};
 
-use pickfs_record::quantity::grouped;
+use pickfs_candidate::fs::FILE_SYSTEMS;
+use pickfs_record::{Durability, quantity::grouped};
 use serde_json::Value;
 
 use crate::{check_part, parts::file};
@@ -98,6 +99,22 @@ fn what_file_systems_do_is_what_they_answered() {
         text.push_str(&row([(*who).to_owned()].into_iter().chain(own)));
     }
     check_part("features.md", "features: table", &text);
+}
+
+#[test]
+fn who_sends_no_flush_promises_nothing_when_the_power_fails() {
+    let features = read("features");
+    let questions = list(&features["capabilities"]).iter();
+    let question = questions
+        .map(|one| word(one, "label"))
+        .position(|label| label == "fsync flushes the device");
+    let question = question.expect("it is asked");
+    for row in list(&features["rows"]).iter().filter(|row| !list(&row["answers"]).is_empty()) {
+        let sends = cell(&row["answers"][question]);
+        let known = FILE_SYSTEMS.iter().find(|known| known.name == word(row, "label"));
+        let promise = known.expect("a file system").durability(&[]).0;
+        assert!(sends != "no" || promise < Durability::PowerLoss, "{}", word(row, "label"));
+    }
 }
 
 /// What is behind a word that does not explain itself, the same words once.
