@@ -28,7 +28,7 @@ use pickfs_testkit::{
     fake_trial::{FakeOperations, fake_load, fake_op},
 };
 
-const OF_BONNIE: &[&str] = &["ext4", "ext2", "ext3", "xfs", "btrfs", "jfs", "reiserfs-3.6"];
+const OF_BONNIE: &[&str] = &["ext4", "ext2", "ext3", "xfs", "btrfs", "reiserfs-3.6"];
 
 /// Plan, operation (empty for each), and what must be told apart by it, where that is not all that the plan compares:
 /// others promise something else, run in another engine, or do not have the operation.
@@ -45,7 +45,7 @@ const TOLD: &[(&str, &str, &[&str])] = &[
     ("article-002-ubuntu", "", &["xfs", "ext4", "btrfs", "f2fs", "zfs:compression=off"]),
     ("article-004", "", OF_BONNIE),
     ("article-004-guests", "", OF_BONNIE),
-    ("article-004-guests-large", "", &["ext4", "ext2", "xfs", "btrfs", "jfs"]),
+    ("article-004-guests-large", "", &["ext4", "ext2", "xfs", "btrfs"]),
 ];
 
 /// Plans whose question is of syncs, which memory does not have.
