@@ -271,6 +271,9 @@ pub struct Ending {
     pub end: AnswerEnd,
     pub panel: String,
     pub sentence: String,
+    /// What all that it ranks survive, where others of its panel survive something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survives: Option<Durability>,
     /// Another quantile at which another row is ahead, in a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,

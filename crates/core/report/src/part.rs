@@ -75,12 +75,15 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
     }
 }
 
-/// How many questions were answered, and the first winner, for a cell of a table; else the first answer, or why there is none.
+/// How many questions were answered, and the first winner of what survives most, for a cell of a table; else the first
+/// answer, or why there is none.
 fn line(subject: &Subject) -> String {
     let endings = &subject.findings.endings;
+    let most = endings.iter().filter_map(|ending| ending.survives).max();
+    let mut ranked = endings.iter().filter(|e| e.survives.is_none() || e.survives == most);
     let is_decided = |ending: &&Ending| ending.end != AnswerEnd::NoAnswer;
-    let winner = endings.iter().find(|ending| ending.end == AnswerEnd::Winner);
-    let Some(first) = winner.or(endings.iter().find(is_decided)).or(endings.first()) else {
+    let winner = ranked.clone().find(|ending| ending.end == AnswerEnd::Winner);
+    let Some(first) = winner.or(ranked.clone().find(is_decided)).or(ranked.next()) else {
         return "nothing was asked".into();
     };
     let of_all = match (endings.iter().filter(is_decided).count(), endings.len()) {

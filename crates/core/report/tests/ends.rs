@@ -1,6 +1,8 @@
 use pickfs_analysis::findings;
 use pickfs_record::{
+    Durability::{KernelCrash, PowerLoss},
     Findings, RunRecord, TrialRecord,
+    finding::{AnswerEnd, Ending},
     plan::{Metric, View},
     trial::SUSTAINED_KEYS,
 };
@@ -195,4 +197,9 @@ fn a_page_says_what_was_expected_what_makes_it_again_and_how_many_questions_were
     let two = fake_run(&FakeRun { blocks: 4, ..FakeRun::default() });
     let line = of(&two, "line");
     assert!(line.starts_with("none of 2 questions answered: **NO ANSWER** "), "{line}");
+    let ends = [(AnswerEnd::NoAnswer, PowerLoss), (AnswerEnd::Winner, KernelCrash)];
+    let ending = |(end, own)| Ending { end, survives: Some(own), ..Ending::default() };
+    let found = Findings { endings: ends.map(ending).into(), ..found };
+    let line = part(&Subject::new(&run, &found), "quick", "line", "").expect("it").text;
+    assert!(line.starts_with("1 of 2 questions answered: **NO ANSWER**"), "{line}");
 }
