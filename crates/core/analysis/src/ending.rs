@@ -7,7 +7,7 @@ mod gated;
 mod told;
 
 use pickfs_record::{
-    BackingKind, BackingSpec, Durability, Plan, RunRecord,
+    BackingKind, BackingSpec, Plan, RunRecord,
     finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
     plan::{Design, Metric, Statistic, StopRule, View},
     quantity::duration_text,
@@ -78,7 +78,7 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
         end: answer.end,
         panel: answer.panel.clone(),
         sentence: format!("{sentence}.{raw}{}", others.or(less).unwrap_or_default()),
-        survives: class(panel, answer),
+        survives: told::class(panel, answer),
         turn: panel.and_then(|panel| turn(panel, answer)),
         cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
         ..told::told(run, both, answer)
@@ -108,23 +108,10 @@ fn by(panel: Option<&Panel>, answer: &Answer) -> String {
     let is_left = |row: &&Row| answer.left.contains(&row.label);
     let rows = panel.map_or(&[][..], |panel| &panel.rows);
     let Some(row) = rows.iter().find(is_left) else { return text };
-    if let Some(class) = class(panel, answer) {
+    if let Some(class) = told::class(panel, answer) {
         text.push_str(&format!(", of what {}", survival(class)));
     }
     format!("{text}, on this {}", row.backing)
-}
-
-/// What all that may be the best survive, where others beside them survive something else.
-fn class(panel: Option<&Panel>, answer: &Answer) -> Option<Durability> {
-    let is_left = |row: &&Row| answer.left.contains(&row.label);
-    let rows = &panel?.rows;
-    let row = rows.iter().find(is_left)?;
-    let is_alike = |other: &Row| other.durability == row.durability;
-    let is_asked =
-        |other: &Row| is_left(&other) || answer.out.iter().any(|out| out.label == other.label);
-    let mut apart = rows.iter().filter(|other| other.backing == row.backing && !is_asked(other));
-    let is_apart = rows.iter().filter(is_left).all(is_alike) && apart.any(|other| !is_alike(other));
-    is_apart.then_some(row.durability)
 }
 
 fn open(run: &RunRecord, answer: &Answer, by: &str) -> String {

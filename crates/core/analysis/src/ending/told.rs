@@ -1,5 +1,5 @@
 use pickfs_record::{
-    RunRecord,
+    Durability, RunRecord,
     finding::{Answer, AnswerEnd, Ending, OutOf, Panel, Row},
     plan::{Metric, Statistic},
 };
@@ -26,6 +26,19 @@ pub fn standing(answer: &Answer) -> String {
         panel => format!("{panel}, {metric}"),
     };
     format!("{place}: {} {}", answer.end, list(&answer.left))
+}
+
+/// What all that may be the best survive, where others beside them survive something else.
+pub(super) fn class(panel: Option<&Panel>, answer: &Answer) -> Option<Durability> {
+    let is_left = |row: &&Row| answer.left.contains(&row.label);
+    let rows = &panel?.rows;
+    let row = rows.iter().find(is_left)?;
+    let is_alike = |other: &Row| other.durability == row.durability;
+    let is_asked =
+        |other: &Row| is_left(&other) || answer.out.iter().any(|out| out.label == other.label);
+    let mut apart = rows.iter().filter(|other| other.backing == row.backing && !is_asked(other));
+    let is_apart = rows.iter().filter(is_left).all(is_alike) && apart.any(|other| !is_alike(other));
+    is_apart.then_some(row.durability)
 }
 
 /// What is told beside the sentence of an answer: who is out by whom, what a cold tier weighs, and what makes and mounts
