@@ -136,6 +136,23 @@ fn with_a_sync_each_all_calls_are_those_of_bonnie() {
 }
 
 #[test]
+fn a_block_that_another_seeker_writes_may_be_read_before_or_after() {
+    let seeker = |seen: &str, and: &str| -> Vec<String> {
+        let text = format!("lseek S 8192 SEEK_SET, read S 8192 {seen}{and}");
+        text.split(", ").map(str::to_owned).collect()
+    };
+    let update = ", lseek S 8192 SEEK_SET, write S 8192 new";
+    let before = tickets(&[seeker("old", ""), seeker("old", update)]);
+    let after = tickets(&[seeker("old", update), seeker("new", "")]);
+    assert_eq!(before, after);
+    let (alone, other) = (tickets(&[seeker("old", update)]), tickets(&[seeker("else", update)]));
+    assert_ne!(alone, other, "with one visitor the bytes are compared");
+    let (twice, other) = ([seeker("old", ""), seeker("old", "")], [seeker("old", ""), vec![]]);
+    assert_ne!(tickets(&twice), tickets(&other));
+    assert!(tickets(&twice).0[0].ends_with("old"), "where nobody writes, too");
+}
+
+#[test]
 fn links_and_direct_writes_too() {
     only_if!(may_run(&["strace", "bonnie++"]));
     for (max, content) in [("1:-1", "hard-links"), ("1:-2", "symbolic-links")] {

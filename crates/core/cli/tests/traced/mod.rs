@@ -233,7 +233,8 @@ pub fn phases(operations: &[String]) -> Vec<(String, Vec<String>)> {
 }
 
 /// What seekers did, whoever did it: each ticket as one text, in the order of their texts, and how
-/// often each of the other operations was seen.
+/// often each of the other operations was seen. Where one ticket writes a block and another visits
+/// it, their bytes are left out: which of two processes comes first is the scheduler's choice.
 pub fn tickets(others: &[Vec<String>]) -> (Vec<String>, BTreeMap<String, usize>) {
     let (mut tickets, mut rest) = (Vec::new(), BTreeMap::new());
     for operations in others {
@@ -244,13 +245,34 @@ pub fn tickets(others: &[Vec<String>]) -> (Vec<String>, BTreeMap<String, usize>)
                 *rest.entry(operation.clone()).or_insert(0) += 1;
                 left = behind;
             } else {
-                tickets.push(left[..length].join(", "));
+                tickets.push(&left[..length]);
                 left = &left[length..];
             }
         }
     }
-    tickets.sort_unstable();
-    (tickets, rest)
+    let mut visits: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for ticket in &tickets {
+        let (count, is_written) = visits.entry(&ticket[0]).or_default();
+        *count += 1;
+        *is_written |= ticket.len() == 4;
+    }
+    let is_raced = |seek: &str| matches!(visits[seek], (2.., true));
+    let text = |ticket: &&[String]| match is_raced(&ticket[0]) {
+        true => {
+            ticket.iter().map(|operation| without_bytes(operation)).collect::<Vec<_>>().join(", ")
+        }
+        false => ticket.join(", "),
+    };
+    let mut texts: Vec<String> = tickets.iter().map(text).collect();
+    texts.sort_unstable();
+    (texts, rest)
+}
+
+fn without_bytes(operation: &str) -> &str {
+    match operation.split_once(' ') {
+        Some(("read" | "write", _)) => operation.rsplit_once(' ').map_or(operation, |cut| cut.0),
+        _ => operation,
+    }
 }
 
 /// A ticket is lseek and read, and lseek and write behind them where it updates.
