@@ -3,7 +3,10 @@
 
 use std::ops::RangeInclusive;
 
-use pickfs_analysis::summary::{CAPACITY_KEY, spread};
+use pickfs_analysis::{
+    panels::BY_CANDIDATE,
+    summary::{CAPACITY_KEY, spread},
+};
 use pickfs_record::{
     TrialRecord, WorkUnit,
     finding::{Panel, Row, Spread},
@@ -113,23 +116,28 @@ pub fn trials(
 }
 
 /// The levels of the axis with the most, or of preallocation, under each other: a picture for each combination of the
-/// other levels; by the metric that is asked for, or the first of the plan.
+/// other levels; by the metric that is asked for, or the first of the plan. Where the plan compares its only axis, the
+/// levels stand under each candidate.
 pub fn by_axis(subject: &Subject, look: Look, asked: Option<&Metric>) -> Vec<Scene> {
     let axes = &subject.run.plan.axes;
     let axes =
         axes.iter().filter(|axis| axis.levels.len() > 1 && subject.axis() != Some(&*axis.name));
     let axis = axes.max_by_key(|axis| (axis.name.contains("prealloc"), axis.levels.len()));
-    let Some(axis) = axis else { return Vec::new() };
+    let (by, within) = match (axis, subject.axis()) {
+        (Some(axis), _) => (axis.name.as_str(), axis.name.as_str()),
+        (None, Some(compared)) => (compared, BY_CANDIDATE),
+        (None, None) => return Vec::new(),
+    };
     let mut strips: Vec<(Metric, Strip, usize)> = Vec::new();
     for panel in subject.findings.panels.iter().filter(|panel| !is_capacity(panel)) {
         let (own, others): (Vec<_>, Vec<_>) =
-            panel.levels.iter().partition(|level| level.axis == axis.name);
+            panel.levels.iter().partition(|level| level.axis == within);
         let Some(level) = own.first() else { continue };
         let metric = asked.cloned().unwrap_or_else(|| subject.headline(panel));
         let metric = Metric { at: Default::default(), ..metric };
         let others = others.iter().map(|level| format!(" · {}={}", level.axis, level.value));
         let title = super::capital(&metric_name(&metric));
-        let title = format!("{title} by {}{}", axis.name, others.collect::<String>());
+        let title = format!("{title} by {by}{}", others.collect::<String>());
         let lines = lines(subject, panel, &metric, usize::MAX, |_| String::new()).into_iter();
         let lines =
             lines.map(|line| Line { name: format!("{} {}", level.value, line.name), ..line });
