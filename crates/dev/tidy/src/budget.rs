@@ -23,8 +23,8 @@ const LINES: &[(&str, usize)] = &[
     // plans has groups and times. Crashes: words, the list of options, kills, real databases, a witness of a disk, guests.
     // A fleet: a line for each host, hosts as network namespaces for ranks, too; pairs, and hosts of none.
     // Ranks: their words, three hosts on one machine, bad days, network file systems, killed servers, a plan's own consent.
-    // A guest that is killed while a witness hears it, one that dies, a command that falls silent.
-    ("core/cli", 12480),
+    // A guest that is killed while a witness hears it, one that dies, a command that falls silent. A block that two seekers race for.
+    ("core/cli", 12510),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
@@ -41,8 +41,8 @@ const LINES: &[(&str, usize)] = &[
     ("core/record", 5575),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work. A table of a fleet's hosts.
-    // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command. A dot is hollow for a doubt of its own trial; the line of what survives most.
-    ("core/report", 12615),
+    // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command. A dot is hollow for a doubt of its own trial; the line of what survives most. A picture of the compared axis.
+    ("core/report", 12620),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2025),
