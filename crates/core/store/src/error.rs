@@ -22,6 +22,12 @@ pub enum StoreError {
     #[error("run file {path} has format {found}, this pickfs reads up to {known}; use a newer one")]
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error(
+        "run file {path} was reduced by an older pickfs, which packed each trial by itself; make it again from the \
+         whole run: {} report RUN --format run",
+        program()
+    )]
+    Older { path: PathBuf },
+    #[error(
         "run file {path} was reduced: it is read and no more; {} run --again {path} measures again, \
          but not what was on a --dir or --device, of which it lacks the name",
         program()

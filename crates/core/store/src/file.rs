@@ -19,7 +19,7 @@ use crate::{
     derived,
     error::StoreError,
     guard::{self, Patience},
-    reduced::{INFLATED_BYTES_MAX, deflated, inflated, reduce, reduced},
+    reduced::{packed, reduce, reduced, unpacked},
     schema,
 };
 
@@ -29,7 +29,7 @@ pub struct RunFile {
     patience: Patience,
 }
 
-/// Deflated records are short: little of a page stays empty.
+/// Rows are short: little of a page stays empty.
 const REDUCED_PAGE_BYTES: u32 = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,10 +90,10 @@ impl RunFile {
         let paged = file.connection.pragma_update(None, "page_size", REDUCED_PAGE_BYTES);
         paged.map_err(|cause| file.sqlite(cause))?;
         file.transact(|connection| {
-            let head = RunRecord { trials: Vec::new(), ended: None, ..run.clone() };
-            begin(connection, run, Value::Blob(deflated(&json(&head))))?;
+            let all = RunRecord { ended: None, ..run.clone() };
+            begin(connection, run, Value::Blob(packed(&json(&all))))?;
             for trial in &run.trials {
-                put_trial(connection, trial, Value::Blob(deflated(&json(trial))))?;
+                put_trial(connection, trial, Value::Blob(Vec::new()))?;
             }
             run.ended.iter().try_for_each(|end| put_end(connection, end))
         })?;
@@ -190,31 +190,41 @@ impl RunFile {
     }
 
     pub fn read(&self) -> Result<RunRecord, StoreError> {
-        let mut room = INFLATED_BYTES_MAX;
-        let mut run = self.head_within(&mut room)?;
-        run.trials = self.read_trials(&mut room)?;
+        let (mut run, is_whole) = self.stored()?;
+        if !is_whole {
+            run.trials = self.read_trials()?;
+        }
         Ok(run)
     }
 
     /// The run without its trials: what is known before the first one, and how it ended.
     pub fn read_head(&self) -> Result<RunRecord, StoreError> {
-        self.head_within(&mut { INFLATED_BYTES_MAX })
+        Ok(RunRecord { trials: Vec::new(), ..self.stored()?.0 })
     }
 
-    fn head_within(&self, room_bytes: &mut u64) -> Result<RunRecord, StoreError> {
+    /// The run's own record, and whether it holds the trials, too, as in a reduced file.
+    fn stored(&self) -> Result<(RunRecord, bool), StoreError> {
         let stored: Value =
             self.query("SELECT record FROM run", [])?.ok_or_else(|| StoreError::Foreign {
                 path: self.path.clone(),
                 what: "the run's own row is missing".into(),
             })?;
-        let mut run: RunRecord = self.record("the run's record", stored, room_bytes)?;
+        let is_whole = matches!(stored, Value::Blob(_));
+        let read = match stored {
+            Value::Text(text) => serde_json::from_str(&text),
+            Value::Blob(bytes) => unpacked(&bytes)
+                .map_err(serde_json::Error::custom)
+                .and_then(|text| serde_json::from_slice(&text)),
+            _ => Err(serde_json::Error::custom("it is neither text nor bytes")),
+        };
+        let mut run: RunRecord = self.parse("the run's record", read)?;
         self.patience.reads();
         let sql = "SELECT at, how, note FROM ended ORDER BY rowid DESC LIMIT 1";
         let end = self.connection.query_row(sql, [], |row| {
             Ok(RunEnd { at: row.get(0)?, how: row.get(1)?, note: row.get(2)? })
         });
         run.ended = end.optional().map_err(|source| self.sqlite(source))?;
-        Ok(run)
+        Ok((run, is_whole))
     }
 
     /// One short row for each trial after a number, in their order; no record is parsed.
@@ -238,7 +248,7 @@ impl RunFile {
         .map_err(|cause| self.sqlite(cause))
     }
 
-    /// How many trials the file holds, and the first whose record is text and no JSON, if one is. What is deflated
+    /// How many trials the file holds, and the first whose record is text and no JSON, if one is. A packed one
     /// is not looked at. Much cheaper than reading the run.
     pub fn trial_count(&self) -> Result<(usize, Option<u32>), StoreError> {
         let sql = "SELECT count(*), min(CASE WHEN typeof(record) = 'text' AND NOT json_valid(record) THEN number END) FROM trial";
@@ -278,7 +288,7 @@ impl RunFile {
         .map_err(|cause| self.sqlite(cause))
     }
 
-    fn read_trials(&self, room_bytes: &mut u64) -> Result<Vec<TrialRecord>, StoreError> {
+    fn read_trials(&self) -> Result<Vec<TrialRecord>, StoreError> {
         self.patience.reads();
         let rows = (|| {
             let mut statement =
@@ -287,7 +297,13 @@ impl RunFile {
             rows.collect::<Result<Vec<(u32, Value)>, _>>()
         })()
         .map_err(|source| self.sqlite(source))?;
-        let read = |(number, stored)| self.record(&format!("trial {number}"), stored, room_bytes);
+        let read = |(number, stored)| {
+            let read = match stored {
+                Value::Text(text) => serde_json::from_str(&text),
+                _ => Err(serde_json::Error::custom("it is no text")),
+            };
+            self.parse(&format!("trial {number}"), read)
+        };
         rows.into_iter().map(read).collect()
     }
 
@@ -306,6 +322,7 @@ impl RunFile {
                 let known = schema::FORMAT_REDUCED;
                 Err(StoreError::Newer { path: self.path.clone(), found, known })
             }
+            schema::FORMAT_PACKED_BY_TRIAL => Err(StoreError::Older { path: self.path.clone() }),
             _ => Ok(()),
         }
     }
@@ -334,25 +351,6 @@ impl RunFile {
             .query_row(sql, params, |row| row.get(0))
             .optional()
             .map_err(|source| self.sqlite(source))
-    }
-
-    /// A record as it is stored: JSON, or that deflated.
-    fn record<T: serde::de::DeserializeOwned>(
-        &self,
-        what: &str,
-        stored: Value,
-        room_bytes: &mut u64,
-    ) -> Result<T, StoreError> {
-        self.parse(
-            what,
-            match stored {
-                Value::Text(text) => serde_json::from_str(&text),
-                Value::Blob(bytes) => inflated(&bytes, room_bytes)
-                    .map_err(serde_json::Error::custom)
-                    .and_then(|text| serde_json::from_slice(&text)),
-                _ => Err(serde_json::Error::custom("it is neither text nor bytes")),
-            },
-        )
     }
 
     fn parse<T>(&self, what: &str, read: serde_json::Result<T>) -> Result<T, StoreError> {

@@ -1,18 +1,19 @@
-//! A run for others to read: what findings, claims and charts are made of, in a tenth of its bytes and without what
-//! names the machine. Its records are deflated; all else is as in any run file.
+//! A run for others to read: what findings, claims and charts are made of, in a twentieth of its bytes and without what
+//! names the machine. Its trials repeat one another, so all is one document, packed as a whole by bzip2, which needs
+//! the same few MiB whatever a file from elsewhere says.
 
 use std::{
     collections::BTreeSet,
     io::{self, Read, Write},
 };
 
-use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use bzip2::{Compression, read::BzDecoder, write::BzEncoder};
 use pickfs_record::{RunRecord, StallRecord, TrialRecord, environment::REDUCED_KEY};
 
 use crate::nameless::nameless;
 
-/// Of all records of a file together, inflated: a long run of many phases has some twenty MiB.
-pub(crate) const INFLATED_BYTES_MAX: u64 = 64 << 20;
+/// Of a run, unpacked: a long one of many phases has some twenty MiB.
+const UNPACKED_BYTES_MAX: u64 = 64 << 20;
 
 const LACKS: &str = "logs by the second, histograms, single operations, outputs of programs, tables for SQL, names and \
     paths of the machine and of its programs, values of environment variables";
@@ -58,35 +59,20 @@ fn reduce_stalls(stalls: &mut StallRecord) {
     stacks.filter(|(place, _)| !kept.contains(place)).for_each(|(_, stack)| stack.clear());
 }
 
-pub(crate) fn deflated(text: &str) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+pub(crate) fn packed(text: &str) -> Vec<u8> {
+    let mut encoder = BzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
     written.expect("memory takes what is written")
 }
 
-/// `room_bytes` is what it may become, and is less afterwards.
-pub(crate) fn inflated(bytes: &[u8], room_bytes: &mut u64) -> io::Result<Vec<u8>> {
+pub(crate) fn unpacked(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    let read = ZlibDecoder::new(bytes).take(*room_bytes + 1).read_to_end(&mut text)? as u64;
-    let left = room_bytes.checked_sub(read);
-    *room_bytes = left.ok_or_else(|| {
-        let mib = INFLATED_BYTES_MAX >> 20;
-        io::Error::other(format!("the records of the file inflate to more than {mib} MiB"))
-    })?;
-    Ok(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_inflates_without_end_is_refused_and_all_records_share_the_room() {
-        let bomb = deflated(&" ".repeat(100_000));
-        assert!(bomb.len() < 1_000);
-        let mut room = 150_000;
-        assert_eq!(inflated(&bomb, &mut room).map(|text| text.len()).ok(), Some(100_000));
-        let refused = inflated(&bomb, &mut room).expect_err("no room").to_string();
-        assert!(refused.contains("inflate to more than 64 MiB"), "{refused}");
+    let room = UNPACKED_BYTES_MAX + 1;
+    match BzDecoder::new(bytes).take(room).read_to_end(&mut text)? as u64 {
+        read if read < room => Ok(text),
+        _ => {
+            let mib = UNPACKED_BYTES_MAX >> 20;
+            Err(io::Error::other(format!("it unpacks to more than {mib} MiB")))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The tables of a run file (format 1, kept in `PRAGMA user_version`).
 //!
-//! In a reduced file (format 2) each `record` is deflated, `interval_log` is empty and derived tables are missing.
+//! In a reduced file (format 3) the `record` of `run` holds the trials, too, packed by bzip2, each `record` of `trial`
+//! and `interval_log` are empty, and derived tables are missing.
 //!
 //! Records, written once:
 //!
@@ -66,7 +67,10 @@ CREATE TABLE slow_operation (trial INTEGER, op TEXT, start_ns INTEGER, end_ns IN
 ";
 
 /// Of a reduced file, which readers of format 1 alone cannot read.
-pub const FORMAT_REDUCED: u32 = pickfs_record::FORMAT + 1;
+pub const FORMAT_REDUCED: u32 = pickfs_record::FORMAT + 2;
+
+/// Reduced files before 27 November 2026: a deflated record for each trial.
+pub const FORMAT_PACKED_BY_TRIAL: u32 = pickfs_record::FORMAT + 1;
 
 /// Marks the file as ours for file(1) and for [`crate::RunFile::open`]: `pkfs`.
 pub const APPLICATION_ID: i32 = 0x706b_6673;

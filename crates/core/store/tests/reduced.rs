@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, write::ZlibEncoder};
+use bzip2::{Compression, write::BzEncoder};
 use pickfs_record::{
     BackingSpec, RunRecord,
     environment::REDUCED_KEY,
@@ -130,7 +130,7 @@ fn planted(run: &RunRecord) -> RunRecord {
     from_value(value).expect("a run")
 }
 
-/// All that a file holds, its records inflated.
+/// All that a file holds, its record unpacked.
 fn held_by(path: &Path) -> String {
     let records = RunFile::open(path).and_then(|file| file.read()).expect("read");
     let bytes = read(path).expect("read");
@@ -232,34 +232,36 @@ fn it_is_not_gone_on_with_and_tells_a_reader_of_format_1() {
 fn a_damaged_record_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = kept(folder.path());
-    for (spoil, said) in [
-        ("UPDATE trial SET record = substr(record, 1, 40) WHERE number = 2", "trial 2 is damaged"),
-        ("UPDATE trial SET record = 7 WHERE number = 1", "trial 1 is damaged"),
-        ("UPDATE run SET record = x'00'", "the run's record is damaged"),
+    for spoil in [
+        "UPDATE run SET record = substr(record, 1, 40)",
+        "UPDATE run SET record = x'00'",
+        "UPDATE run SET record = 7",
     ] {
         Connection::open(&path).expect("open").execute(spoil, []).expect("spoil");
         let error = RunFile::open(&path).expect("open").read().expect_err("damaged").to_string();
+        let said = "the run's record is damaged";
         assert!(error.contains(said) && error.contains("from a copy"), "{error}");
     }
+    Connection::open(&path).expect("open").pragma_update(None, "user_version", 2).expect("spoil");
+    let error = RunFile::open(&path).err().expect("refused").to_string();
+    assert!(error.contains("report RUN --format run"), "{error}");
 }
 
 /// Each refusal names the file and what is wrong with it.
 #[test]
 fn a_file_of_an_enemy_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
-    let deflated = |text: &[u8], times: usize| {
-        let mut bytes = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let packed = |text: &[u8], times: usize| {
+        let mut bytes = BzEncoder::new(Vec::new(), Compression::fast());
         (0..times).for_each(|_| bytes.write_all(text).expect("memory"));
         bytes.finish().expect("memory")
     };
     let spaces = vec![b' '; 1 << 20];
     let cases = [
-        ("UPDATE run SET record = ?1", deflated(&spaces, 65), "inflate to more than 64 MiB"),
-        // No single one is too large.
-        ("UPDATE trial SET record = ?1", deflated(&spaces, 10), "is damaged"),
-        ("UPDATE run SET record = ?1", deflated(b"[", 1 << 20), "sequence, expected u32"),
-        ("UPDATE run SET record = ?1", deflated(b"{\"format\":1}", 1), "missing field"),
-        ("UPDATE trial SET record = ?1", b"no zlib".to_vec(), "is damaged"),
+        ("UPDATE run SET record = ?1", packed(&spaces, 65), "unpacks to more than 64 MiB"),
+        ("UPDATE run SET record = ?1", packed(b"[", 1 << 20), "sequence, expected u32"),
+        ("UPDATE run SET record = ?1", packed(b"{\"format\":1}", 1), "missing field"),
+        ("UPDATE run SET record = ?1", b"not packed".to_vec(), "is damaged"),
         ("CREATE VIEW v AS SELECT ?1", Vec::new(), "a view named v"),
     ];
     for (at, (spoil, bytes, said)) in cases.into_iter().enumerate() {

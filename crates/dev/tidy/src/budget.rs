@@ -45,7 +45,7 @@ const LINES: &[(&str, usize)] = &[
     ("core/report", 12620),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
-    ("core/store", 2025),
+    ("core/store", 2009),
     // A gate whose other lanes are elsewhere; last words, which lab, guest, ranks, fleet and roles need, ours first.
     // A count in shared memory; how a program ended, in words; the end of a child, seen before it is waited for. Mounts that others copied.
     ("core/sys", 6857),
@@ -58,8 +58,8 @@ const LINES: &[(&str, usize)] = &[
     // An orphan in a namespace, for whom nobody waits. A plan's expectation.
     ("dev/testkit", 2169),
     // The front page and both helps name the same commands. The ring heavy brings more than the others; no server that was
-    // here is stopped.
-    ("dev/tidy", 1610),
+    // here is stopped. One more licence is allowed: that of bzip2.
+    ("dev/tidy", 1611),
     // What an order or a message waits for: hashes of names, a checksum in three lanes, an order less its send.
     // In fix and pair what a power cut leaves between two syncs is cut, and shown to be.
     ("engines/fix", 7015),

@@ -14,6 +14,7 @@ pub const ALLOWED: &[&str] = &[
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
+    "bzip2-1.0.6",
 ];
 
 /// True when an SPDX expression (or the older `A/B` for "or") can be met by [`ALLOWED`].
