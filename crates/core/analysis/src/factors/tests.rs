@@ -277,6 +277,8 @@ fn too_few_blocks_claim_nothing_and_name_what_they_need() {
         "Nothing is claimed of the factors of append mean over 12 cells (every combination): 6 \
          blocks ran, and the 4 main effects need 9 at least to be told from chance."
     );
+    let found = analysed(&Factorial { noise: 0.5, truth: |_, _, _| 1.0, ..Factorial::default() });
+    assert!(found.sentences[0].contains("10 blocks ran, and the 4 main effects need 11 at least"));
 }
 
 /// Five shapes, no effect at all: at most one run in twenty may claim anything; of sixty
