@@ -8,6 +8,7 @@ mod told;
 
 use pickfs_record::{
     BackingKind, BackingSpec, Plan, RunRecord,
+    environment::REDUCED_KEY,
     finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
     plan::{Design, Metric, Statistic, StopRule, View},
     quantity::duration_text,
@@ -249,9 +250,9 @@ fn is_of(op: &OpSummary, metric: &Metric) -> bool {
     metric.names(&op.op) && op.view == metric.view
 }
 
-/// What goes on: a run that was cut short is resumed, a planned one takes more blocks, a race more time.
+/// What goes on: a run that was cut short is resumed where its whole file is, a planned one takes more blocks, a race more time.
 fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
-    if is_cut(run) {
+    if is_cut(run) && run.environment.get(REDUCED_KEY).is_none() {
         let (program, out) = (split(&run.plan.typed).0.join(" "), folder(&run.plan));
         let command = format!("{program} --resume {out}/{}", run.name);
         return Cure { command, duration_s: None };
@@ -434,6 +435,8 @@ mod tests {
         run.plan.typed = ["pickfs", "run", "quick", "--out", "a b/"].map(String::from).into();
         let command = first(&run).cure.expect("a command").command;
         assert_eq!(command, format!("pickfs --resume 'a b'/{}", run.name));
+        run.environment.put(REDUCED_KEY, "logs");
+        assert!(!first(&run).cure.expect("a command").command.contains("--resume"));
     }
 
     #[test]
