@@ -24,15 +24,19 @@ pub fn taken_share(disturbance: &Disturbance) -> f64 {
     if share.is_finite() { share } else { 0.0 }
 }
 
-/// What others did in the disturbed ones of these trials, and the programs that took most, `rustc 0.9 CPUs, ld 0.3 CPUs`;
-/// none where none is known: they have ended, or the host gave the CPU to another guest.
-pub fn others(trials: &[&TrialRecord]) -> (&'static str, Option<String>) {
+/// Who disturbed these trials, what they did, and the programs that took most, `rustc 0.9 CPUs, ld 0.3 CPUs`; none
+/// where none is known, as they have ended, or where the host gave most of what was taken to other machines.
+pub fn others(trials: &[&TrialRecord]) -> (&'static str, &'static str, Option<String>) {
     let found = trials.iter().filter(|trial| is_disturbed(trial));
     let found = found.filter_map(|trial| trial.disturbance.as_ref());
     let (by_cpu, by_disk): (Vec<_>, Vec<_>) =
         found.partition(|one| taken_share(one) > DISTURBED_SHARE);
     let is_disk = by_cpu.len() < by_disk.len();
     let disturbed = if is_disk { by_disk } else { by_cpu };
+    let sum = |share: fn(&Disturbance) -> f64| disturbed.iter().map(|one| share(one)).sum::<f64>();
+    if !is_disk && 2.0 * sum(|one| one.steal_share.max(0.0)) > sum(taken_share) {
+        return ("other virtual machines", "took the CPU", None);
+    }
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let takers =
         disturbed.iter().flat_map(|one| if is_disk { &one.disk_takers } else { &one.takers });
@@ -50,7 +54,7 @@ pub fn others(trials: &[&TrialRecord]) -> (&'static str, Option<String>) {
     let told = means.filter(|(_, mean)| *mean >= 0.05).take(TAKERS_TOLD);
     let told: Vec<String> = told.map(|(name, mean)| format!("{name} {mean:.1} {word}")).collect();
     let what = if is_disk { "used the disk" } else { "took the CPU" };
-    (what, (!told.is_empty()).then(|| told.join(", ")))
+    ("other programs", what, (!told.is_empty()).then(|| told.join(", ")))
 }
 
 const TAKERS_TOLD: usize = 3;
@@ -97,7 +101,8 @@ mod tests {
         };
         assert!(!is_taken(1e6, 0.9) && !is_taken(9e6, 0.01), "logs of the host; next to nothing");
         assert!(is_taken(8e7, 0.6));
-        assert_eq!(others(&[&trial]), ("used the disk", Some("cp 80.0 MB/s".into())));
+        let told = ("other programs", "used the disk", Some("cp 80.0 MB/s".into()));
+        assert_eq!(others(&[&trial]), told);
     }
 
     #[test]
@@ -108,8 +113,14 @@ mod tests {
         let cpu = Disturbance { foreign_user_share: 0.8, takers, ..Disturbance::default() };
         assert_eq!(
             others(&[&trial(Some(cpu)), &trial(Some(disk))]),
-            ("took the CPU", Some("sh 0.8 CPUs".into()))
+            ("other programs", "took the CPU", Some("sh 0.8 CPUs".into()))
         );
+        let takers = vec![("sh".into(), 0.1)];
+        let (steal_share, foreign_user_share) = (0.2, 0.1);
+        let host =
+            Disturbance { steal_share, foreign_user_share, takers, ..Disturbance::default() };
+        let told = others(&[&trial(Some(host))]);
+        assert_eq!(told, ("other virtual machines", "took the CPU", None), "sh took less");
     }
 
     #[test]
@@ -122,7 +133,7 @@ mod tests {
                 takers: takers.iter().map(|(name, cpus)| ((*name).into(), *cpus)).collect(),
                 ..Disturbance::default()
             });
-            others(&[&trial]).1
+            others(&[&trial]).2
         };
         assert_eq!(named(&[("sh", 0.2), (&rustc, 1.4)]), Some("sh 0.2 CPUs".into()));
         assert_eq!(named(&[("sh", 0.2), ("ld", 0.04)]), Some("sh 0.2 CPUs".into()));

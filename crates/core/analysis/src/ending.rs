@@ -453,8 +453,8 @@ mod tests {
             ..FakeRun::default()
         });
         let found = first(&run);
-        let said = "NO ANSWER other programs took the CPU in 4 of 4 blocks of ext4 and xfs; these are not ranked by \
-                    median service time of durable appends, on this loop image; stop them first.";
+        let said = "NO ANSWER other virtual machines took the CPU in 4 of 4 blocks of ext4 and xfs; these are not ranked by \
+                    median service time of durable appends, on this loop image; run it again when they are quiet.";
         assert_eq!(found.line(), said);
         assert_eq!(found.cure.expect("a command").command, "pickfs journal");
     }

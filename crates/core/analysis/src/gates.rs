@@ -33,7 +33,10 @@ const fn gate(kind: &'static str, why: &'static str, mend: &'static str) -> Gate
 }
 
 pub const GATES: [Gate; 10] = [
-    Gate { may_pass: true, ..gate("disturbed", "other programs took the CPU", "stop them first") },
+    Gate {
+        may_pass: true,
+        ..gate("disturbed", "others took the CPU", "run it again when they are quiet")
+    },
     Gate {
         may_pass: true,
         ..gate(
@@ -264,8 +267,8 @@ impl Facts {
 /// `other programs took the CPU (cc1plus 0.9, rustc 0.4) in 8 of 8 blocks of ext4 and xfs`.
 pub fn sentence((gate, count, blocks): Found, labels: &[&str], trials: &[&TrialRecord]) -> Flag {
     let why = match (gate.kind, crate::disturbed::others(trials)) {
-        ("disturbed", (what, Some(who))) => format!("other programs {what} ({who})"),
-        ("disturbed", (what, None)) => format!("other programs {what}"),
+        ("disturbed", (by, what, Some(who))) => format!("{by} {what} ({who})"),
+        ("disturbed", (by, what, None)) => format!("{by} {what}"),
         _ => gate.why.into(),
     };
     let text = format!("{why} in {count} of {blocks} blocks of {}", list(labels));

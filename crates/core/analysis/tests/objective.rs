@@ -385,7 +385,7 @@ fn disturbed_trials_choose_nothing_and_the_choice_without_them_is_told() {
     let run = fake_run(&FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) });
     let choice = asked("durable.p50", &[], &[run]);
     assert_eq!(only(&choice).end, AnswerEnd::NoAnswer, "{choice:?}");
-    let gate = "other programs took the CPU in 9 of 9 blocks of ext4 and xfs; these are not ranked";
+    let gate = "other virtual machines took the CPU in 9 of 9 blocks of ext4 and xfs; these are not ranked";
     assert!(only(&choice).sentences[0].contains(gate), "{choice:?}");
     assert!(
         only(&choice)

@@ -103,11 +103,10 @@ impl Run<'_> {
                  group, or run outside of it"
             ));
         }
-        let (what, who) = others(&trials);
-        let who = who
-            .map_or_else(|| "other programs or guests".to_owned(), |who| format!("others ({who})"));
+        let (by, what, who) = others(&trials);
+        let who = who.map_or_else(|| by.to_owned(), |who| format!("others ({who})"));
         Some(format!(
-            "{who} {what} in every trial of blocks {first} and {block}; stop them and run it again"
+            "{who} {what} in every trial of blocks {first} and {block}; run it again when they are quiet"
         ))
     }
 

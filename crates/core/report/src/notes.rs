@@ -54,7 +54,7 @@ pub fn all_words(row: &Row) -> Vec<String> {
 }
 
 const KINDS: [(&str, &str, &str); 12] = [
-    ("disturbed", "other programs took CPU time in", "stop them"),
+    ("disturbed", "others took CPU time in", "run it again when they are quiet"),
     ("throttled", "a CPU quota held pickfs back in", "raise cpu.max of its control group"),
     ("rate-missed", "the rate was not reached in", "ask for less, --set rate=..."),
     ("raw-out-of-band", "the disk was not as usual before", "leave the disk to this run"),

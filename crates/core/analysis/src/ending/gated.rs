@@ -125,7 +125,7 @@ mod tests {
             found.endings[0].clone()
         };
         for (kind, begin, command) in [
-            (MishapKind::Disturbed(1.0), "other programs took the CPU in 7", ""),
+            (MishapKind::Disturbed(1.0), "other virtual machines took the CPU in 7", ""),
             (MishapKind::Throttled(2), "a CPU quota held pickfs back in 7", ""),
             (MishapKind::RateMissed(0.5), "the rate was not held", " --set rate=4000/s"),
             (

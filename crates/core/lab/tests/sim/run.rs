@@ -77,7 +77,7 @@ fn after_two_blocks_that_others_disturbed_the_run_stops_and_names_them() {
     let end = stored(&folder).ended.expect("ended");
     assert_eq!(end.how, "disturbed");
     let said = "others (rustc 0.9 CPUs, ld 0.3 CPUs) took the CPU in every trial of blocks 2 and 3; \
-                stop them and run it again";
+                run it again when they are quiet";
     assert_eq!(end.note, said);
     let found = pickfs_analysis::findings(&run).endings;
     assert!(found.iter().all(|end| end.end == pickfs_record::finding::AnswerEnd::NoAnswer));
