@@ -13,8 +13,8 @@ const LINES: &[(&str, usize)] = &[
     // the article's own where a row is printed as nothing; notes that differ in numbers alone are one.
     // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed; how
     // candidates are mounted on each, but for their addresses. A claim whose plan awaits its run is told apart.
-    // Of lanes on many hosts: late starts, loose clocks, who lost a record. A row that mostly failed reads back; an end of an interval that failures leave open. A run that was cut short and reduced is made again; other virtual machines are no programs.
-    ("core/analysis", 16925),
+    // Of lanes on many hosts: late starts, loose clocks, who lost a record. A row that mostly failed reads back; an end of an interval that failures leave open. A run that was cut short and reduced is made again; other virtual machines are no programs. Factors whose combinations stand in no block together.
+    ("core/analysis", 16946),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not; four drivers send no flush.
     ("core/candidate", 8740),

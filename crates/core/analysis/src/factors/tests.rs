@@ -281,6 +281,21 @@ fn too_few_blocks_claim_nothing_and_name_what_they_need() {
     assert!(found.sentences[0].contains("10 blocks ran, and the 4 main effects need 11 at least"));
 }
 
+/// As where processes are a factor and each has its share of the work.
+#[test]
+fn combinations_that_stand_in_no_block_together_are_told_and_ask_for_no_blocks() {
+    let mut run = run_of(&Factorial::default());
+    let base = run.trials[0].cell.clone();
+    for trial in run.trials.iter_mut().filter(|trial| (trial.cell == base) != (trial.block == 1)) {
+        for op in &mut trial.ops {
+            op.service.mean_ns = 0.0;
+        }
+    }
+    let found = findings(&run).factors.remove(0);
+    let words = "no block holds every combination with one amount of work.";
+    assert!(found.sentences[0].ends_with(words), "{:?}", found.sentences);
+}
+
 /// Five shapes, no effect at all: at most one run in twenty may claim anything; of sixty
 /// such runs at most nine do (chance of more under 0.2 %).
 #[test]

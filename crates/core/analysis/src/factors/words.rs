@@ -20,6 +20,12 @@ fn headline(found: &FactorFindings, family: usize, needed: u32) -> String {
     let place = format!("{} over {}", metric_name(&found.metric), design(found));
     let said = found.factors.iter().flat_map(|factor| &factor.effects);
     if said.into_iter().all(|effect| effect.claim == Claim::Open) {
+        if family == 0 {
+            return format!(
+                "Nothing is claimed of the factors of {place}: no block holds every \
+                 combination with one amount of work."
+            );
+        }
         let needed = needed.max(found.blocks + 1);
         return format!(
             "Nothing is claimed of the factors of {place}: {} ran, and the {family} main \
