@@ -25,7 +25,7 @@ use crate::{
 
 use columns::values;
 pub use columns::values_by_block;
-pub(crate) use columns::{Place, Ranked, misses_its_rate, settled};
+pub(crate) use columns::{Place, Ranked, blocks_run, misses_its_rate, settled};
 pub use noted::{Without, without_doubts};
 
 pub struct Question<'a> {
@@ -135,7 +135,7 @@ pub fn missing<'a>(
     all.filter(|(_, cells)| !cells.is_empty()).collect()
 }
 
-fn last_block(run: &RunRecord) -> u32 {
+pub(crate) fn last_block(run: &RunRecord) -> u32 {
     run.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
 }
 
@@ -170,7 +170,7 @@ impl Question<'_> {
         let end = self.end();
         let is_open = end == AnswerEnd::NoAnswer;
         let gate = self.gate_in_words().filter(|_| is_open);
-        let blocks = last_block(run);
+        let blocks = blocks_run(run);
         let trials = self.members.iter().map(|member| member.chosen(Disturbed::Kept).len() as u32);
         let standings = self.decision.standings().iter().enumerate();
         Answer {
@@ -323,6 +323,15 @@ mod tests {
         assert!((by - 194.0 / 141.0).abs() < 0.15, "{ext4:?}");
         let said: Vec<_> = primary(&found).into_iter().map(|c| (c.other, c.claim)).collect();
         assert!(said.contains(&("xfs:noatime".into(), Claim::Faster)), "{said:?}");
+    }
+
+    #[test]
+    fn a_block_that_somebody_stopped_is_none_of_an_answer() {
+        let mut run = fake_run(&twelve());
+        for trial in run.trials.iter_mut().filter(|trial| trial.block == 12) {
+            trial.outcome = Outcome::Failed { reason: pickfs_record::INTERRUPTED.into() };
+        }
+        assert!(findings(&run).answers.iter().all(|answer| answer.blocks == 11));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::{
     ALPHA,
-    answers::{questions, summaries},
+    answers::{blocks_run, last_block, questions, summaries},
     compare::Named,
     decide::{Decision, End, Rules, blocks_needed},
     panels::{Disturbed, groups},
@@ -157,7 +157,7 @@ pub fn fleet(runs: &[Named<'_>]) -> Option<Fleet> {
     let shown = shown.into_iter().map(|host| FleetHost {
         name: host.runs[0].name.into(),
         runs: host.runs.len() as u32,
-        blocks: host.runs.iter().map(|one| last_block(one.run)).sum(),
+        blocks: host.runs.iter().map(|one| blocks_run(one.run)).sum(),
         facts: host.facts.clone(),
     });
     Some(Fleet { hosts: shown.collect(), refused, answers, unanswered })
@@ -191,10 +191,6 @@ fn refusal<'a>(first: &RunRecord, other: &'a RunRecord) -> Result<&'a str, Strin
         true => Err("it was measured on another kind of backing than the first one".into()),
         false => Ok(id),
     }
-}
-
-fn last_block(run: &RunRecord) -> u32 {
-    run.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
 }
 
 fn topics(first: &RunRecord, hosts: &[Host<'_>]) -> Vec<Topic> {

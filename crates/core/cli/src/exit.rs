@@ -1,9 +1,7 @@
 use std::process::ExitCode;
 
 use pickfs_candidate::TargetError;
-use pickfs_lab::{
-    interrupt::is_interrupted, launch::LaunchError, preflight::PreflightError, rivals::NoAnswer,
-};
+use pickfs_lab::{launch::LaunchError, preflight::PreflightError, rivals::NoAnswer};
 use pickfs_record::{
     Outcome, RunRecord, TrialRecord,
     finding::{AnswerEnd, Ending},
@@ -43,7 +41,7 @@ impl Exit {
     /// What was decided stands, whichever trial failed on the way.
     pub fn of_run(run: &RunRecord, endings: &[Ending]) -> Exit {
         let failed = |trial: &TrialRecord| matches!(trial.outcome, Outcome::Failed { .. });
-        let failed = run.trials.iter().any(|trial| failed(trial) && !is_interrupted(trial));
+        let failed = run.trials.iter().any(|trial| failed(trial) && !trial.is_interrupted());
         match (
             run.ended.as_ref().map_or("", |end| &end.how),
             endings.first().map(|first| first.end),

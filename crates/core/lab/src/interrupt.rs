@@ -6,27 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_record::{Outcome, TrialRecord};
 use pickfs_sys::signal_wait::is_ignored;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     iterator::Signals,
 };
 
-/// Why a trial failed that somebody asked to end.
-pub const INTERRUPTED: &str = "interrupted";
-
 /// The exit code of a program that somebody asked twice to end.
 const ENDED_BY_SIGNAL: i32 = 130;
 /// Signals within this time are one request: timeout(1) sends one to the program and one to its
 /// group.
 const ONE_REQUEST: Duration = Duration::from_secs(1);
-
-/// Whether a trial was cut short by a request to stop: it says nothing about its candidate, and its
-/// block is not complete.
-pub fn is_interrupted(trial: &TrialRecord) -> bool {
-    matches!(&trial.outcome, Outcome::Failed { reason } if reason == INTERRUPTED)
-}
 
 /// The signals that end a run: under nohup(1) a hang-up does not, nor does the Ctrl-C of a terminal
 /// for what a shell started in its background.

@@ -10,7 +10,7 @@ use pickfs_candidate::{
     knob::{IO_PRIORITY, KnobError, turn},
 };
 use pickfs_record::{
-    BackingKind, BackingSpec, Event, FORMAT, Outcome, Plan, TrialRecord, TrialSpec,
+    BackingKind, BackingSpec, Event, FORMAT, INTERRUPTED, Outcome, Plan, TrialRecord, TrialSpec,
     trial::FINAL_SYNC_KEY,
 };
 use pickfs_workload::{Length, ParamError, Resolved, Workload};
@@ -22,7 +22,7 @@ use crate::{
     doubts,
     explain::Explanation,
     final_sync,
-    interrupt::{INTERRUPTED, Interrupt},
+    interrupt::Interrupt,
     placement::Placement,
     preflight::size_bytes,
     ranks::{self, Gathered},

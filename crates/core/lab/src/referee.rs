@@ -4,8 +4,6 @@ use pickfs_record::{
     quantity::{counted, span_text},
 };
 
-use crate::interrupt::is_interrupted;
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ruling {
     Continue(Vec<CellId>),
@@ -40,7 +38,7 @@ pub fn complete_blocks(run: &RunRecord) -> u32 {
     let last = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     let complete = |block: &u32| {
         run.cells.iter().all(|cell| {
-            let whole = run.trials.iter().filter(|trial| !is_interrupted(trial));
+            let whole = run.trials.iter().filter(|trial| !trial.is_interrupted());
             whole.clone().any(|trial| trial.block == *block && trial.cell == cell.id)
         })
     };
@@ -141,11 +139,10 @@ impl Referee for Race {
 
 #[cfg(test)]
 mod tests {
-    use pickfs_record::{Outcome, plan::StopRule};
+    use pickfs_record::{INTERRUPTED, Outcome, plan::StopRule};
     use pickfs_testkit::{FakeRun, fake_run};
 
     use super::*;
-    use crate::interrupt::INTERRUPTED;
 
     fn race_of(blocks: u32) -> RunRecord {
         let stop = StopRule::Decided { budget_s: 600.0, tie_margin: 0.05 };

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use pickfs_record::{FORMAT, TrialSpec, WorkerMessage, trial::WORKER};
+use pickfs_record::{FORMAT, INTERRUPTED, TrialSpec, WorkerMessage, trial::WORKER};
 use pickfs_sys::{
     ended::{KILLED_WITHIN, ended_within, how},
     last_words::LastWords,
@@ -20,8 +20,6 @@ use pickfs_sys::{
 };
 use rustix::process::{Pid, Signal, kill_process_group};
 use thiserror::Error;
-
-use crate::interrupt::INTERRUPTED;
 
 #[derive(Debug, Error)]
 pub enum WorkerError {

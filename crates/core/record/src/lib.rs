@@ -57,7 +57,7 @@ pub use lindley::{Lateness, Lindley};
 pub use metric::Metric;
 pub use phase::{Heat, PhaseRecord, WorkUnit};
 pub use plan::Plan;
-pub use record::{OpRecord, Operation, Outcome, RunRecord, TrialRecord};
+pub use record::{INTERRUPTED, OpRecord, Operation, Outcome, RunRecord, TrialRecord};
 pub use recorder::{OpIndex, Recorder, RecorderOptions, recorder};
 pub use stall::StallRecord;
 pub use step::{Action, Step, StepRecord};

@@ -97,7 +97,15 @@ pub struct TrialRecord {
     pub flags: Vec<Flag>,
 }
 
+/// Why a trial failed that somebody asked to end.
+pub const INTERRUPTED: &str = "interrupted";
+
 impl TrialRecord {
+    /// It says nothing about its candidate, and its block is not complete.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(&self.outcome, Outcome::Failed { reason } if reason == INTERRUPTED)
+    }
+
     pub fn op(&self, name: &str) -> Option<&OpRecord> {
         self.ops.iter().find(|op| op.op == name)
     }

@@ -1,7 +1,7 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pickfs_record::{
-    Outcome, TrialRecord,
+    Outcome, RunRecord, TrialRecord,
     plan::{Metric, View},
     record::LoadRecord,
 };
@@ -15,8 +15,11 @@ use crate::{
     summary::{median, metric_value, op_in},
 };
 
-/// How the lab words the failure of a trial that somebody stopped: it says nothing of the candidate.
-const INTERRUPTED: &str = "interrupted";
+/// Blocks in which a trial stands that nobody stopped.
+pub(crate) fn blocks_run(run: &RunRecord) -> u32 {
+    let whole = run.trials.iter().filter(|trial| !trial.is_interrupted());
+    whole.map(|trial| trial.block).collect::<BTreeSet<_>>().len() as u32
+}
 
 pub fn values_by_block(
     member: &Member<'_>,
@@ -176,7 +179,7 @@ pub(crate) fn column(
             values.insert(trial.block, f64::INFINITY);
             continue;
         }
-        let failed = matches!(&trial.outcome, Outcome::Failed { reason } if reason != INTERRUPTED);
+        let failed = matches!(trial.outcome, Outcome::Failed { .. }) && !trial.is_interrupted();
         if failed && member.chosen(Disturbed::Kept).iter().all(|done| done.block != trial.block) {
             values.insert(trial.block, f64::INFINITY);
         }

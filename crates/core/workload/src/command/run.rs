@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use pickfs_record::{Clock, MonotonicClock};
+use pickfs_record::{Clock, INTERRUPTED, MonotonicClock};
 use pickfs_sys::{
     program::{Ended, Launch, Program, Stream, adopt_orphans, reap},
     signal_wait::is_ignored,
@@ -26,9 +26,6 @@ use super::{
     stray,
 };
 use crate::fault::Fault;
-
-/// The lab's word for a trial that somebody asked to end.
-const INTERRUPTED: &str = "interrupted";
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 static READY: OnceLock<()> = OnceLock::new();

@@ -15,10 +15,9 @@ use signal_hook::{
     flag,
 };
 
-use crate::fault::Fault;
+use pickfs_record::INTERRUPTED;
 
-/// The reason of a trial that somebody asked to end: the lab's word for it.
-const INTERRUPTED: &str = "interrupted";
+use crate::fault::Fault;
 
 static RAISED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
