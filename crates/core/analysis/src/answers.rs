@@ -25,7 +25,7 @@ use crate::{
 
 use columns::values;
 pub use columns::values_by_block;
-pub(crate) use columns::{Place, Ranked, blocks_run, misses_its_rate, settled};
+pub(crate) use columns::{Place, Ranked, misses_its_rate, settled};
 pub use noted::{Without, without_doubts};
 
 pub struct Question<'a> {
@@ -135,10 +135,6 @@ pub fn missing<'a>(
     all.filter(|(_, cells)| !cells.is_empty()).collect()
 }
 
-pub(crate) fn last_block(run: &RunRecord) -> u32 {
-    run.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
-}
-
 impl Question<'_> {
     fn label(&self, index: usize) -> String {
         self.members[index].label.clone()
@@ -170,7 +166,7 @@ impl Question<'_> {
         let end = self.end();
         let is_open = end == AnswerEnd::NoAnswer;
         let gate = self.gate_in_words().filter(|_| is_open);
-        let blocks = blocks_run(run);
+        let blocks = run.blocks();
         let trials = self.members.iter().map(|member| member.chosen(Disturbed::Kept).len() as u32);
         let standings = self.decision.standings().iter().enumerate();
         Answer {
@@ -237,7 +233,7 @@ pub fn next_block(run: &RunRecord) -> NextBlock {
     let groups = groups(run);
     let ops = summaries(&groups);
     let questions = questions(run, &groups, &ops, Disturbed::Kept);
-    let blocks = last_block(run);
+    let blocks = run.last_block();
     let opening = blocks < OPENING_BLOCKS || (blocks + 1) % SENTINEL_EVERY == 0;
     let all = opening || questions.is_empty();
     let never_finished = |id: &CellId| {

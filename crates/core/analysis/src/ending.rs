@@ -161,7 +161,7 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
     });
     let failed = rows().find_map(|row| Some((&row.label, row.failure.as_ref()?)));
     let failed = failed.filter(|_| only.is_none() || lacking.is_none());
-    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let blocks = run.blocks();
     let design = &run.plan.design;
     let disturbed = run.ended.as_ref().filter(|end| end.how == DISTURBED);
     let (why, option) = match (rows().filter(measured).count(), failed, lacking) {

@@ -97,7 +97,7 @@ fn notices(run: &RunRecord, groups: &[Group<'_>], panels: &[Panel]) -> Vec<Notic
 }
 
 fn few_blocks(run: &RunRecord) -> Option<Notice> {
-    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let blocks = run.blocks();
     (blocks < crate::BLOCKS_MIN).then(|| Notice {
         kind: "few-blocks".into(),
         text: format!(

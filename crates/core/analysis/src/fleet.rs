@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::{
     ALPHA,
-    answers::{blocks_run, last_block, questions, summaries},
+    answers::{questions, summaries},
     compare::Named,
     decide::{Decision, End, Rules, blocks_needed},
     panels::{Disturbed, groups},
@@ -157,7 +157,7 @@ pub fn fleet(runs: &[Named<'_>]) -> Option<Fleet> {
     let shown = shown.into_iter().map(|host| FleetHost {
         name: host.runs[0].name.into(),
         runs: host.runs.len() as u32,
-        blocks: host.runs.iter().map(|one| blocks_run(one.run)).sum(),
+        blocks: host.runs.iter().map(|one| one.run.blocks()).sum(),
         facts: host.facts.clone(),
     });
     Some(Fleet { hosts: shown.collect(), refused, answers, unanswered })
@@ -200,7 +200,7 @@ fn topics(first: &RunRecord, hosts: &[Host<'_>]) -> Vec<Topic> {
         let mut before: u32 = 0;
         for one in &host.runs {
             add(&mut topics, one.run, (at, hosts.len()), before);
-            before = before.saturating_add(last_block(one.run));
+            before = before.saturating_add(one.run.last_block());
         }
     }
     let place = |topic: &Topic| first.plan.design.primary.iter().position(|m| *m == topic.metric);

@@ -170,8 +170,7 @@ fn check_build(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
 }
 
 fn check_unfinished(path: &Path, record: &RunRecord) -> Result<(), LaunchError> {
-    let last = record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
-    match referee(&record.plan).rule(record, last, 0.0) {
+    match referee(&record.plan).rule(record, record.last_block(), 0.0) {
         Ruling::Continue(_) => Ok(()),
         Ruling::Stop { how, note } => Err(LaunchError::Refused(format!(
             "run {} is over ({how}: {note}); show it with {} show, or start another one",

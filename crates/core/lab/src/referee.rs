@@ -35,7 +35,7 @@ pub struct FixedBlocks(pub u32);
 
 /// Blocks in which every cell of the run has a trial that was not interrupted.
 pub fn complete_blocks(run: &RunRecord) -> u32 {
-    let last = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+    let last = run.last_block();
     let complete = |block: &u32| {
         run.cells.iter().all(|cell| {
             let whole = run.trials.iter().filter(|trial| !trial.is_interrupted());

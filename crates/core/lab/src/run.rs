@@ -60,7 +60,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn blocks(&mut self) -> Result<RunEnd, StoreError> {
-        let first = self.record.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
+        let first = self.record.last_block();
         for block in first.. {
             let elapsed_s = self.elapsed_s();
             let active = match self.parts.referee.rule(&self.record, block, elapsed_s) {

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,19 @@ pub struct RunRecord {
     /// The trials, in the order in which they ran.
     pub trials: Vec<TrialRecord>,
     pub ended: Option<RunEnd>,
+}
+
+impl RunRecord {
+    /// The last block that began; 0 before the first.
+    pub fn last_block(&self) -> u32 {
+        self.trials.iter().map(|trial| trial.block).max().unwrap_or(0)
+    }
+
+    /// Blocks with a trial that nobody stopped.
+    pub fn blocks(&self) -> u32 {
+        let whole = self.trials.iter().filter(|trial| !trial.is_interrupted());
+        whole.map(|trial| trial.block).collect::<BTreeSet<_>>().len() as u32
+    }
 }
 
 /// A cell that was not run.

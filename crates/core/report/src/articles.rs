@@ -94,13 +94,12 @@ fn by_word(answers: &[&Answer]) -> String {
 
 fn run_text(run: &RunRecord) -> String {
     let fact = |key: &str| run.environment.get(key).unwrap_or("not known").to_owned();
-    let blocks = run.trials.iter().map(|trial| trial.block).max().unwrap_or(0);
     let backing = run.trials.first().map_or_else(String::new, |trial| trial.backing.to_string());
     let known = [
         run.name.clone(),
         format!("plan {}", run.plan.name),
         format!("begun {}", run.started),
-        blocks_text(blocks),
+        blocks_text(run.blocks()),
         backing,
         format!("Linux {}", fact("kernel.release")),
         fact("cpu.model"),

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use pickfs_analysis::wording::blocks_text;
 use pickfs_record::{
     finding::{NoiseRow, Panel},
@@ -89,15 +87,14 @@ fn param_text(name: &str, value: &Value) -> String {
 
 fn design_line(subject: &Subject) -> String {
     let plan = &subject.run.plan;
-    let blocks: BTreeSet<_> = subject.run.trials.iter().map(|trial| trial.block).collect();
-    let planned = plan.design.blocks as usize;
-    let ran = |blocks: usize| blocks_text(blocks as u32);
-    let blocks = match (blocks.len(), plan.design.stop.clone()) {
-        (done, StopRule::Decided { budget_s, .. }) => {
-            format!("{} until decided (budget {})", ran(done), span_text(budget_s))
+    let (done, planned) = (subject.run.blocks(), plan.design.blocks);
+    let blocks = match plan.design.stop {
+        StopRule::Decided { budget_s, .. } => {
+            format!("{} until decided (budget {})", blocks_text(done), span_text(budget_s))
         }
-        (done, StopRule::Blocks { .. }) if done == planned => ran(done),
-        (done, StopRule::Blocks { .. }) => format!("{done} of {planned} blocks"),
+        // A block that was stopped was made again.
+        StopRule::Blocks { .. } if done >= planned => blocks_text(done),
+        StopRule::Blocks { .. } => format!("{done} of {planned} blocks"),
     };
     let has_figures = |panel: &Panel| panel.rows.iter().any(|row| !row.figures.is_empty());
     let panels = &subject.findings.panels;

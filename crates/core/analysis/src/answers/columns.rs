@@ -1,7 +1,7 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pickfs_record::{
-    Outcome, RunRecord, TrialRecord,
+    Outcome, TrialRecord,
     plan::{Metric, View},
     record::LoadRecord,
 };
@@ -14,12 +14,6 @@ use crate::{
     phases::scale::are_alike,
     summary::{median, metric_value, op_in},
 };
-
-/// Blocks in which a trial stands that nobody stopped.
-pub(crate) fn blocks_run(run: &RunRecord) -> u32 {
-    let whole = run.trials.iter().filter(|trial| !trial.is_interrupted());
-    whole.map(|trial| trial.block).collect::<BTreeSet<_>>().len() as u32
-}
 
 pub fn values_by_block(
     member: &Member<'_>,

@@ -243,9 +243,8 @@ impl Contest<'_, '_> {
         let needed = self.needed.max(BLOCKS_MIN);
         let program = program();
         unique(self.fields.iter().map(|field| {
-            let (name, trials) = (&field.run.plan.name, &field.run.trials);
-            let blocks = trials.iter().map(|trial| trial.block).max().unwrap_or(0);
-            match best.is_empty() && blocks < needed {
+            let name = &field.run.plan.name;
+            match best.is_empty() && field.run.blocks() < needed {
                 true => format!("more blocks: {program} {name} --blocks {needed}"),
                 false => format!("more blocks: {program} PLAN --until-decided"),
             }
