@@ -33,25 +33,13 @@ pub trait Referee {
 #[derive(Debug, Clone, Copy)]
 pub struct FixedBlocks(pub u32);
 
-/// Blocks in which every cell of the run has a trial that was not interrupted.
-pub fn complete_blocks(run: &RunRecord) -> u32 {
-    let last = run.last_block();
-    let complete = |block: &u32| {
-        run.cells.iter().all(|cell| {
-            let whole = run.trials.iter().filter(|trial| !trial.is_interrupted());
-            whole.clone().any(|trial| trial.block == *block && trial.cell == cell.id)
-        })
-    };
-    (1..=last).filter(complete).count() as u32
-}
-
 fn blocks(count: u32) -> String {
     counted(count.into(), "block")
 }
 
 impl Referee for FixedBlocks {
     fn rule(&mut self, run: &RunRecord, block: u32, _elapsed_s: f64) -> Ruling {
-        let complete = complete_blocks(run);
+        let complete = run.complete_blocks();
         if complete < self.0 && block < self.0 + BLOCKS_LOST_MAX {
             return Ruling::Continue(run.cells.iter().map(|cell| cell.id.clone()).collect());
         }

@@ -43,6 +43,16 @@ impl RunRecord {
         let whole = self.trials.iter().filter(|trial| !trial.is_interrupted());
         whole.map(|trial| trial.block).collect::<BTreeSet<_>>().len() as u32
     }
+
+    /// Blocks in which every cell has such a trial; a race that dropped a cell has few.
+    pub fn complete_blocks(&self) -> u32 {
+        let whole = |block: u32, cell: &CellId| {
+            let mut trials = self.trials.iter().filter(|trial| !trial.is_interrupted());
+            trials.any(|trial| trial.block == block && trial.cell == *cell)
+        };
+        let complete = |block: &u32| self.cells.iter().all(|cell| whole(*block, &cell.id));
+        (1..=self.last_block()).filter(complete).count() as u32
+    }
 }
 
 /// A cell that was not run.
@@ -114,7 +124,7 @@ pub struct TrialRecord {
 pub const INTERRUPTED: &str = "interrupted";
 
 impl TrialRecord {
-    /// It says nothing about its candidate, and its block is not complete.
+    /// It says nothing about its candidate, and its block may be incomplete.
     pub fn is_interrupted(&self) -> bool {
         matches!(&self.outcome, Outcome::Failed { reason } if reason == INTERRUPTED)
     }

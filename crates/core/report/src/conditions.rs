@@ -87,14 +87,16 @@ fn param_text(name: &str, value: &Value) -> String {
 
 fn design_line(subject: &Subject) -> String {
     let plan = &subject.run.plan;
-    let (done, planned) = (subject.run.blocks(), plan.design.blocks);
+    let planned = plan.design.blocks;
     let blocks = match plan.design.stop {
         StopRule::Decided { budget_s, .. } => {
-            format!("{} until decided (budget {})", blocks_text(done), span_text(budget_s))
+            let done = blocks_text(subject.run.blocks());
+            format!("{done} until decided (budget {})", span_text(budget_s))
         }
-        // A block that was stopped was made again.
-        StopRule::Blocks { .. } if done >= planned => blocks_text(done),
-        StopRule::Blocks { .. } => format!("{done} of {planned} blocks"),
+        StopRule::Blocks { .. } => match subject.run.complete_blocks() {
+            done if done == planned => blocks_text(done),
+            done => format!("{done} of {planned} blocks"),
+        },
     };
     let has_figures = |panel: &Panel| panel.rows.iter().any(|row| !row.figures.is_empty());
     let panels = &subject.findings.panels;

@@ -30,7 +30,7 @@ pub(super) fn of_rows(desk: &Desk<'_>, outcome: &Outcome, found: Option<&Ratio>)
 /// Seconds from one block of a run to the next.
 fn block_s(run: &RunRecord) -> f64 {
     let ends = run.trials.iter().map(|trial| trial.started_s + trial.elapsed_s);
-    ends.fold(0.0, f64::max) / f64::from(run.last_block().max(1))
+    ends.fold(0.0, f64::max) / f64::from(run.blocks().max(1))
 }
 
 /// `article-002-ubuntu (2 h) or article-002-guests (5 h)`.

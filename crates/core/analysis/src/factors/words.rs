@@ -18,9 +18,9 @@ pub(super) fn sentences(found: &FactorFindings, family: usize, needed: u32) -> V
 
 fn headline(found: &FactorFindings, family: usize, needed: u32) -> String {
     let place = format!("{} over {}", metric_name(&found.metric), design(found));
-    let said = found.factors.iter().flat_map(|factor| &factor.effects);
-    if said.into_iter().all(|effect| effect.claim == Claim::Open) {
-        if family == 0 {
+    let mut said = found.factors.iter().flat_map(|factor| &factor.effects);
+    if said.clone().all(|effect| effect.claim == Claim::Open) {
+        if said.next().is_none() {
             return format!(
                 "Nothing is claimed of the factors of {place}: no block holds every \
                  combination with one amount of work."

@@ -47,7 +47,7 @@ fn one_that_is_far_behind_drops_out_and_returns_as_a_sentinel_even_as_the_refere
     let end = run.ended.as_ref().expect("ended");
     assert_eq!(end.how, "decided");
     assert!(end.note.contains(": append mean: WINNER btrfs:noatime"), "{}", end.note);
-    let last = run.trials.iter().map(|trial| trial.block).max().expect("trials");
+    let last = run.last_block();
     assert!((12..60).contains(&last), "{last} blocks");
     let reference = blocks_of(&run, "ext4:noatime");
     let out_after = (1..).take_while(|block| reference.contains(block)).count() as u32;
