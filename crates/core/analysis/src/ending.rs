@@ -4,18 +4,20 @@
 mod cold_disk;
 mod commands;
 mod gated;
+mod retyped;
 mod told;
 
 use pickfs_record::{
-    BackingKind, BackingSpec, Plan, RunRecord,
+    BackingKind, RunRecord,
     environment::REDUCED_KEY,
     finding::{Answer, AnswerEnd, Cure, Ending, Lead, OpSummary, Panel, Row},
     plan::{Design, Metric, Statistic, StopRule, View},
     quantity::duration_text,
-    typed::{program, quoted},
 };
 
 use gated::{cure_of, gate_of, gated, lower_rate, overload};
+pub use retyped::{again, command};
+use retyped::{folder, program_of};
 pub use told::{best, standing};
 
 use crate::{
@@ -188,6 +190,12 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
             let why = format!("too few slow calls carry {}", metric_words(metric));
             (why, Some(("--measure", measure)))
         }
+        _ if !is_cut(run)
+            && let Some(why) = told::apart(panels) =>
+        {
+            let sentence = format!("{why}.");
+            return Ending { end: AnswerEnd::NoAnswer, sentence, ..Ending::default() };
+        }
         _ => (format!("there is nothing to compare{by}"), None),
     };
     let cure = match option.filter(|_| !is_cut(run)) {
@@ -196,12 +204,8 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
         }
         None => cure(run, None),
     };
-    Ending {
-        end: AnswerEnd::NoAnswer,
-        sentence: format!("{why}."),
-        cure: Some(cure),
-        ..Ending::default()
-    }
+    let sentence = format!("{why}.");
+    Ending { end: AnswerEnd::NoAnswer, sentence, cure: Some(cure), ..Ending::default() }
 }
 
 /// A race that had time for `done` blocks gets the time for `needed`; a planned run gets blocks.
@@ -253,7 +257,7 @@ fn is_of(op: &OpSummary, metric: &Metric) -> bool {
 /// What goes on: a run that was cut short is resumed where its whole file is, a planned one takes more blocks, a race more time.
 fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
     if is_cut(run) && run.environment.get(REDUCED_KEY).is_none() {
-        let (program, out) = (split(&run.plan.typed).0.join(" "), folder(&run.plan));
+        let (program, out) = (program_of(&run.plan), folder(&run.plan));
         let command = format!("{program} --resume {out}/{}", run.name);
         return Cure { command, duration_s: None };
     }
@@ -286,99 +290,11 @@ fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
 
 pub const UNTIL_DECIDED_S: f64 = 2_700.0;
 
-fn folder(plan: &Plan) -> String {
-    let mut words = plan.typed.iter();
-    let out = words.find_map(|word| match word.strip_prefix("--out") {
-        Some("") => Some(None),
-        Some(rest) => rest.strip_prefix('=').map(Some),
-        None => None,
-    });
-    let out = match out {
-        Some(Some(folder)) => folder,
-        Some(None) => words.next().map_or("pickfs-runs", String::as_str),
-        None => "pickfs-runs",
-    };
-    quoted(out.trim_end_matches('/'))
-}
-
-pub fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
-    let (program, mut words) = split(&plan.typed);
-    match words.first().map(String::as_str) {
-        None | Some("rerun") => words = of_plan(plan),
-        Some(_) => {}
-    }
-    let at = usize::from(words.first().is_some_and(|verb| verb == "run"));
-    if let Some(word) = words.get_mut(at).filter(|word| *word == "tour") {
-        word.clone_from(&plan.name);
-    }
-    again(&[program, words].concat(), options)
-}
-
-/// Typed words with other options: a value replaces the one that was typed, an empty one takes the option away.
-pub fn again(typed: &[String], options: &[(&str, Option<&str>)]) -> String {
-    let (program, mut words) = split(typed);
-    if words.first().is_some_and(|verb| verb == "run") {
-        words.remove(0);
-    }
-    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    let own = words.split_off(end);
-    for (name, value) in options {
-        // Of several `--set` the last of a name counts.
-        if *name != "--set" {
-            without(&mut words, name, value.is_some());
-        }
-        match value {
-            Some("") => {}
-            Some(value) => words.extend([(*name).to_owned(), (*value).to_owned()]),
-            None => words.push((*name).to_owned()),
-        }
-    }
-    let words = program.iter().chain(&words).chain(&own).map(|word| quoted(word));
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// The program as it was called, and what was said to it: a run file may name none but ours.
-fn split(typed: &[String]) -> (Vec<String>, Vec<String>) {
-    let is_program = |word: &&String| matches!(word.as_str(), "sudo" | "./run" | "pickfs");
-    let own: Vec<String> = typed.iter().take_while(is_program).cloned().collect();
-    let words = typed[own.len()..].to_vec();
-    (if own.is_empty() { vec![program().into()] } else { own }, words)
-}
-
-fn without(words: &mut Vec<String>, name: &str, has_value: bool) {
-    let with_value = format!("{name}=");
-    words.retain(|word| !word.starts_with(&with_value));
-    while let Some(at) = words.iter().position(|word| word == name) {
-        let end = (at + 1 + usize::from(has_value)).min(words.len());
-        words.drain(at..end);
-    }
-}
-
-fn of_plan(plan: &Plan) -> Vec<String> {
-    let mut words = vec![plan.name.clone()];
-    let mut add = |name: &str, path: &std::path::Path| {
-        words.extend([name.to_owned(), path.display().to_string()]);
-    };
-    match &plan.backing {
-        BackingSpec::Loop { directory: Some(path), .. } => add("--image-dir", path),
-        BackingSpec::Device { path, .. } => add("--device", path),
-        BackingSpec::Directory { .. } => {
-            plan.backing.directories().iter().for_each(|path| add("--dir", path));
-        }
-        BackingSpec::Loop { directory: None, .. } | BackingSpec::Ram { .. } => {}
-    }
-    match plan.backing {
-        BackingSpec::Ram { .. } => words.push("--ram".into()),
-        BackingSpec::Device { .. } => words.push("--erase".into()),
-        _ => {}
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::findings;
+    use pickfs_record::Durability;
     use pickfs_testkit::{FakeCandidate, FakeRun, Mishap, fake_run};
 
     fn asked(blocks: u32, candidates: Vec<FakeCandidate>) -> RunRecord {
@@ -471,6 +387,18 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_survive_different_failures_are_named_and_no_run_is_proposed() {
+        let mut run = asked(12, pair(150_000.0, 0.1));
+        for cell in run.cells.iter_mut().filter(|cell| cell.candidate.label == "xfs") {
+            cell.durability = Durability::ProcessCrash;
+        }
+        let found = first(&run);
+        let said = "NO ANSWER ext4 survives a power loss and xfs survives a process crash: only what survives \
+                    the same is compared; choose mount options and a sync with which they do.";
+        assert_eq!((found.line().as_str(), found.cure), (said, None));
+    }
+
+    #[test]
     fn another_order_in_the_tail_is_told() {
         let mut candidates = pair(150_000.0, 0.01);
         candidates[0].durable_ns = 200_000.0;
@@ -478,23 +406,5 @@ mod tests {
         let turn = first(&asked(15, candidates)).turn.expect("the tail turns");
         assert!(turn.starts_with("at p99.9 ext4 is ahead: "), "{turn}");
         assert!(turn.ends_with(" of xfs (not tested)"), "{turn}");
-    }
-
-    #[test]
-    fn options_are_replaced_and_commands_stay_behind_their_sign() {
-        let mut plan = asked(4, pair(1.0, 0.1)).plan;
-        let mut with = |typed: &str, options: &[(&str, Option<&str>)]| {
-            plan.typed = typed.split(' ').map(String::from).collect();
-            command(&plan, options)
-        };
-        let blocks = [("--blocks", Some("20"))];
-        assert_eq!(with("./run --blocks 5 --ram", &blocks), "./run --ram --blocks 20");
-        assert_eq!(with("pickfs run --blocks=5", &blocks), "pickfs --blocks 20");
-        let own = "pickfs exec --blocks 3 -- tar --blocks $(x)";
-        assert_eq!(with(own, &blocks), "pickfs exec --blocks 20 -- tar --blocks '$(x)'");
-        for tour in ["pickfs tour --ram", "pickfs run tour --ram"] {
-            assert_eq!(with(tour, &blocks), "pickfs journal --ram --blocks 20");
-        }
-        assert_eq!(with("rm -rf /;reboot", &blocks), "pickfs rm -rf '/;reboot' --blocks 20");
     }
 }

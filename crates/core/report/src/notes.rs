@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use pickfs_record::{
     CellId,
-    finding::{Notice, Panel, Row},
+    finding::{AnswerEnd, Notice, Panel, Row},
 };
 
 use pickfs_analysis::{ending::DISTURBED, wording::list};
@@ -72,8 +72,8 @@ const KINDS: [(&str, &str, &str); 12] = [
 /// trials those that an answer notes. Where nothing was asked, all of them.
 pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     let weight = |kind: &str| KINDS.iter().position(|(known, ..)| *known == kind);
-    // A cure of an open end says how many blocks there should be.
-    let is_said = subject.findings.endings.iter().any(|ending| ending.cure.is_some());
+    // An open end says itself what would close it, and how many blocks where they would.
+    let is_said = subject.findings.endings.iter().any(|ending| ending.end == AnswerEnd::NoAnswer);
     let mut notices: Vec<_> = subject.findings.notices.iter().collect();
     notices.retain(|notice| !is_said || notice.kind != "few-blocks");
     // A run that was stopped by them says so, with the cure, in its answer.

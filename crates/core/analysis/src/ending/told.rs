@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use pickfs_record::{
     Durability, RunRecord,
     finding::{Answer, AnswerEnd, Ending, OutOf, Panel, Row},
@@ -85,6 +87,22 @@ pub(super) fn not_ranked(group: &Group<'_>, panel: &Panel, metric: &Metric) -> O
     let (names, quantile) = (list(&labels), quantile_name(q));
     let said = format!(" Not ranked: {names}, too few slow episodes for {quantile}.");
     (!labels.is_empty()).then_some(said)
+}
+
+/// Where no two rows of a panel survive the same: what each survives, and the way out.
+pub(super) fn apart(panels: &[Panel]) -> Option<String> {
+    let measured = |panel: &&Panel| {
+        let rows = || panel.rows.iter().filter(|row| row.trials > 0);
+        let classes: BTreeSet<_> = rows().map(|row| row.durability).collect();
+        rows().count() > 1 && classes.len() == rows().count()
+    };
+    let rows = &panels.iter().find(measured)?.rows;
+    let of_row = |row: &Row| format!("{} {}", row.label, survival(row.durability));
+    let each: Vec<String> = rows.iter().filter(|row| row.trials > 0).map(of_row).collect();
+    Some(format!(
+        "{}: only what survives the same is compared; choose mount options and a sync with which they do",
+        list(&each)
+    ))
 }
 
 /// ` It survives a kernel crash; barriers survives a power loss.`, where a setting that won promises less than another.
