@@ -166,6 +166,11 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
     let blocks = run.blocks();
     let design = &run.plan.design;
     let disturbed = run.ended.as_ref().filter(|end| end.how == DISTURBED);
+    let is_whole = failed.is_none() && disturbed.is_none() && !is_cut(run);
+    let apart = told::apart(run, panels).filter(|_| only.is_none() && is_whole);
+    if let Some(why) = apart {
+        return Ending { end: AnswerEnd::NoAnswer, sentence: why, ..Ending::default() };
+    }
     let (why, option) = match (rows().filter(measured).count(), failed, lacking) {
         _ if disturbed.is_some() => {
             (disturbed.map_or_else(String::new, |end| end.note.clone()), None)
@@ -189,12 +194,6 @@ fn nothing_compared(run: &RunRecord, panels: &[Panel], only: Option<&Metric>) ->
             let measure = format!("{:.0}s", (4.0 * run.plan.timing.measure_s).ceil());
             let why = format!("too few slow calls carry {}", metric_words(metric));
             (why, Some(("--measure", measure)))
-        }
-        _ if !is_cut(run)
-            && let Some(why) = told::apart(panels) =>
-        {
-            let sentence = format!("{why}.");
-            return Ending { end: AnswerEnd::NoAnswer, sentence, ..Ending::default() };
         }
         _ => (format!("there is nothing to compare{by}"), None),
     };
@@ -393,8 +392,8 @@ mod tests {
             cell.durability = Durability::ProcessCrash;
         }
         let found = first(&run);
-        let said = "NO ANSWER ext4 survives a power loss and xfs survives a process crash: only what survives \
-                    the same is compared; choose mount options and a sync with which they do.";
+        let said = "NO ANSWER ext4 survives a power loss and xfs survives a process crash: only rows that survive \
+                    the same failures are compared. Choose mount options and a sync that give them the same.";
         assert_eq!((found.line().as_str(), found.cure), (said, None));
     }
 

@@ -72,10 +72,10 @@ const KINDS: [(&str, &str, &str); 12] = [
 /// trials those that an answer notes. Where nothing was asked, all of them.
 pub fn in_words(subject: &Subject) -> Vec<(String, String)> {
     let weight = |kind: &str| KINDS.iter().position(|(known, ..)| *known == kind);
-    // An open end says itself what would close it, and how many blocks where they would.
-    let is_said = subject.findings.endings.iter().any(|ending| ending.end == AnswerEnd::NoAnswer);
+    // An open end says itself what would close it, also how many blocks if blocks would.
+    let is_open = subject.findings.endings.iter().any(|ending| ending.end == AnswerEnd::NoAnswer);
     let mut notices: Vec<_> = subject.findings.notices.iter().collect();
-    notices.retain(|notice| !is_said || notice.kind != "few-blocks");
+    notices.retain(|notice| !is_open || notice.kind != "few-blocks");
     // A run that was stopped by them says so, with the cure, in its answer.
     let is_stopped = subject.run.ended.as_ref().is_some_and(|end| end.how == DISTURBED);
     notices.retain(|n| !is_stopped || n.kind != "disturbed" && n.kind != "throttled");

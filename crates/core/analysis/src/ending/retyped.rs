@@ -34,6 +34,7 @@ pub fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
 }
 
 /// Typed words with other options: a value replaces the one that was typed, an empty one takes the option away.
+/// Of `--set` only what sets the same parameter is replaced.
 pub fn again(typed: &[String], options: &[(&str, Option<&str>)]) -> String {
     let (program, mut words) = split(typed);
     if words.first().is_some_and(|verb| verb == "run") {
@@ -77,11 +78,15 @@ fn without(words: &mut Vec<String>, name: &str, has_value: bool) {
     }
 }
 
+/// Takes a parameter away, with one value or, as an axis, with several.
 fn without_setting(words: &mut Vec<String>, parameter: &str) {
     let sets = |setting: &str| parameter_of(setting) == parameter;
-    words.retain(|word| !word.strip_prefix("--set=").is_some_and(sets));
-    while let Some(at) = words.windows(2).position(|two| two[0] == "--set" && sets(&two[1])) {
-        words.drain(at..at + 2);
+    for option in ["--set", "--axis"] {
+        let joined = format!("{option}=");
+        words.retain(|word| !word.strip_prefix(&joined).is_some_and(sets));
+        while let Some(at) = words.windows(2).position(|two| two[0] == option && sets(&two[1])) {
+            words.drain(at..at + 2);
+        }
     }
 }
 
@@ -128,7 +133,7 @@ mod tests {
         let own = "pickfs exec --blocks 3 -- tar --blocks $(x)";
         assert_eq!(with(own, &blocks), "pickfs exec --blocks 20 -- tar --blocks '$(x)'");
         let rate = [("--set", Some("rate=80/s"))];
-        let typed = "./run --set rate=200/s --set=rate=9/s --set size=64";
+        let typed = "./run --set rate=200/s --set=rate=9/s --axis rate=1,2 --set size=64";
         assert_eq!(with(typed, &rate), "./run --set size=64 --set rate=80/s");
         for tour in ["pickfs tour --ram", "pickfs run tour --ram"] {
             assert_eq!(with(tour, &blocks), "pickfs journal --ram --blocks 20");

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use pickfs_record::{
-    Durability, RunRecord,
+    BackingKind, Durability, RunRecord,
     finding::{Answer, AnswerEnd, Ending, OutOf, Panel, Row},
     plan::{Metric, Statistic},
 };
@@ -9,7 +9,7 @@ use pickfs_record::{
 use super::{cold_disk, commands};
 use crate::{
     answers::misses_its_rate,
-    panels::{Group, applies},
+    panels::{BY_CANDIDATE, Group, applies, are_settings},
     summary::is_carried,
     wording::{blocks_text, interval_text, list, metric_name, quantile_name, survival, times},
 };
@@ -89,20 +89,26 @@ pub(super) fn not_ranked(group: &Group<'_>, panel: &Panel, metric: &Metric) -> O
     (!labels.is_empty()).then_some(said)
 }
 
-/// Where no two rows of a panel survive the same: what each survives, and the way out.
-pub(super) fn apart(panels: &[Panel]) -> Option<String> {
-    let measured = |panel: &&Panel| {
-        let rows = || panel.rows.iter().filter(|row| row.trials > 0);
-        let classes: BTreeSet<_> = rows().map(|row| row.durability).collect();
-        rows().count() > 1 && classes.len() == rows().count()
+/// Where no two rows on the disk survive the same failures: what each survives, and the way out.
+pub(super) fn apart(run: &RunRecord, panels: &[Panel]) -> Option<String> {
+    let told = |panel: &Panel| {
+        let measured = |row: &&Row| row.trials > 0 && row.backing != BackingKind::Memory;
+        let rows: Vec<&Row> = panel.rows.iter().filter(measured).collect();
+        let classes: BTreeSet<_> = rows.iter().map(|row| row.durability).collect();
+        let cells = run.cells.iter().filter(|cell| panel.rows.iter().any(|r| r.cell == cell.id));
+        let is_apart = rows.len() > 1 && classes.len() == rows.len() && !are_settings(cells);
+        let of_row = |row: &&Row| format!("{} {}", row.label, survival(row.durability));
+        let each: Vec<String> = rows.iter().map(of_row).collect();
+        (is_apart && !classes.contains(&Durability::Unknown)).then(|| {
+            format!(
+                "{}: only rows that survive the same failures are compared. Choose mount options and a sync that give \
+                 them the same.",
+                list(&each)
+            )
+        })
     };
-    let rows = &panels.iter().find(measured)?.rows;
-    let of_row = |row: &Row| format!("{} {}", row.label, survival(row.durability));
-    let each: Vec<String> = rows.iter().filter(|row| row.trials > 0).map(of_row).collect();
-    Some(format!(
-        "{}: only what survives the same is compared; choose mount options and a sync with which they do",
-        list(&each)
-    ))
+    let by_candidate = run.plan.design.compare == BY_CANDIDATE;
+    by_candidate.then(|| panels.iter().find_map(told)).flatten()
 }
 
 /// ` It survives a kernel crash; barriers survives a power loss.`, where a setting that won promises less than another.
