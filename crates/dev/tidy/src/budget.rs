@@ -24,7 +24,7 @@ const LINES: &[(&str, usize)] = &[
     // A fleet: a line for each host, hosts as network namespaces for ranks, too; pairs, and hosts of none.
     // Ranks: their words, three hosts on one machine, bad days, network file systems, killed servers, a plan's own consent.
     // A guest that is killed while a witness hears it, one that dies, a command that falls silent. A block that two seekers race for. A rate that a busy disk may miss. After no answer no second command.
-    ("core/cli", 12514),
+    ("core/cli", 12525),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.

@@ -161,3 +161,13 @@ fn each_verb_ends_and_says_as_it_must() {
     assert!(page.contains("write float large"));
     assert!(fs::read_to_string(out.join("beside.md")).unwrap().contains("| write float large |"));
 }
+
+#[test]
+fn rows_that_survive_different_failures_get_no_command_that_would_not_help() {
+    let of = "../../../reference/article-004-guests.many.pickfs";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(of);
+    let said = pickfs(&["show", file.to_str().unwrap()]);
+    assert!(said.out.starts_with("NO ANSWER hfs survives a process crash and hpfs"), "{said:?}");
+    let proposes = |line: &str| line.starts_with("fix ") || line.starts_with("next ");
+    assert!(!said.out.lines().any(proposes), "{}", said.out);
+}
