@@ -17,7 +17,6 @@ use pickfs_record::{
 
 use gated::{cure_of, gate_of, gated, lower_rate, overload};
 pub use retyped::{again, command};
-use retyped::{folder, program_of};
 pub use told::{best, standing};
 
 use crate::{
@@ -256,9 +255,7 @@ fn is_of(op: &OpSummary, metric: &Metric) -> bool {
 /// What goes on: a run that was cut short is resumed where its whole file is, a planned one takes more blocks, a race more time.
 fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
     if is_cut(run) && run.environment.get(REDUCED_KEY).is_none() {
-        let (program, out) = (program_of(&run.plan), folder(&run.plan));
-        let command = format!("{program} --resume {out}/{}", run.name);
-        return Cure { command, duration_s: None };
+        return Cure { command: retyped::resume(run), duration_s: None };
     }
     if let Some((_, gate)) = answer.and_then(gate_of) {
         return cure_of(run, gate);

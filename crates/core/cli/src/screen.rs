@@ -5,7 +5,7 @@ use pickfs_analysis::ending::{UNTIL_DECIDED_S, again, command};
 use pickfs_lab::{length::expected_s, plans::built_in, preflight::preflight, rivals::NoAnswer};
 use pickfs_record::{
     BackingSpec, Findings, RunRecord,
-    finding::{AnswerEnd, Ending},
+    finding::AnswerEnd,
     quantity::bytes_text,
     typed::{program, quoted},
 };
@@ -90,11 +90,9 @@ fn sudo() -> &'static str {
 }
 
 /// The command that would tell more on the same ground, with its cost: after the quick plan
-/// the long one, after any other the same until it is decided. What cures an open end stands beside it,
-/// or nothing does.
+/// the long one, after any other the same until it is decided. What cures an open end stands beside it.
 pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
-    let is_open = |ending: &Ending| ending.end == AnswerEnd::NoAnswer || ending.cure.is_some();
-    if findings.endings.first().is_some_and(is_open) {
+    if findings.endings.first().is_some_and(|ending| ending.end == AnswerEnd::NoAnswer) {
         return None;
     }
     // The words of a command of somebody's own are in no plan that has a name.

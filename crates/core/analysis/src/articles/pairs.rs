@@ -99,6 +99,10 @@ fn coarsest(outcome: Outcome, evidence: &[Evidence]) -> Outcome {
     }
 }
 
+/// Below it lists are so short that what goes with their length is not seen: overwriting random elements of a huge
+/// vector was 11.8 times as fast on xfs as on ext4 at a factor of 0.05, and 0.91 times at 0.003.
+const SCALE_LEAST: f64 = 0.01;
+
 fn fitting<'a>(
     claim: &Claim,
     desk: &Desk<'_>,
@@ -121,6 +125,11 @@ fn fitting<'a>(
         let found = found.unwrap_or("not known".into());
         let wants = condition.of(name);
         return Err(Miss { step: 3, reason: format!("needs {wants}, here {found}"), wants });
+    }
+    if let Some(factor) = first.trials().find_map(scale).filter(|factor| *factor < SCALE_LEAST) {
+        let wants = format!("scale_factor>={SCALE_LEAST}");
+        let reason = format!("needs {wants}, here {}", significant(factor));
+        return Err(Miss { step: 3, reason, wants });
     }
     Ok(placed
         .into_iter()

@@ -1,12 +1,13 @@
 //! The words that were typed for a run, with other options: what a fix proposes.
 
 use pickfs_record::{
-    BackingSpec, Plan,
+    BackingSpec, Plan, RunRecord,
     typed::{program, quoted},
 };
 
-pub(super) fn folder(plan: &Plan) -> String {
-    let mut words = plan.typed.iter();
+/// What goes on with a run that was cut short, in the folder that was typed for it.
+pub(super) fn resume(run: &RunRecord) -> String {
+    let mut words = run.plan.typed.iter();
     let out = words.find_map(|word| match word.strip_prefix("--out") {
         Some("") => Some(None),
         Some(rest) => rest.strip_prefix('=').map(Some),
@@ -17,7 +18,8 @@ pub(super) fn folder(plan: &Plan) -> String {
         Some(None) => words.next().map_or("pickfs-runs", String::as_str),
         None => "pickfs-runs",
     };
-    quoted(out.trim_end_matches('/'))
+    let (program, out) = (split(&run.plan.typed).0.join(" "), quoted(out.trim_end_matches('/')));
+    format!("{program} --resume {out}/{}", run.name)
 }
 
 pub fn command(plan: &Plan, options: &[(&str, Option<&str>)]) -> String {
@@ -55,10 +57,6 @@ pub fn again(typed: &[String], options: &[(&str, Option<&str>)]) -> String {
     }
     let words = program.iter().chain(&words).chain(&own).map(|word| quoted(word));
     words.collect::<Vec<_>>().join(" ")
-}
-
-pub(super) fn program_of(plan: &Plan) -> String {
-    split(&plan.typed).0.join(" ")
 }
 
 /// The program as it was called, and what was said to it: a run file may name none but ours.

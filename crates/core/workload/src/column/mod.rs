@@ -75,7 +75,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     lanes,
     // A trial at scale small (0.2) took some 90 s with one lane, and hardly more with 64 (whose
     // files shrink), on a virtual disk of 1.7 GB/s; at scale tiny (0.05) some 42 s.
-    length: |params| Length::Work(Some(25.0 + 325.0 * Settings::new(params).scale)),
+    length: |params| Length::Work(Some((5.0 + 450.0 * Settings::new(params).scale).max(42.0))),
     too_large: |params, scratch| room::too_large(&Settings::new(params), lanes(params), scratch),
     derive: |params, phases| derived::add_tiers(&Settings::new(params), phases),
     ..Workload::LOOP

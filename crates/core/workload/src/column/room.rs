@@ -181,7 +181,8 @@ fn largest(low: f64, high: f64, fits: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-const REMEDY: &str = "use fewer lanes or a larger scratch, or raise space_percent, memory_percent, files_limit or, in a guest, guest.memory_mib";
+const REMEDY: &str = "use fewer lanes or a larger scratch, or raise space_percent, memory_percent, \
+                      files_limit or, in a guest, guest.memory_mib";
 
 /// Why not even the smallest scale fits, if it does not.
 fn refusal(settings: &Settings, lanes: u32, machine: &Machine) -> Option<String> {
