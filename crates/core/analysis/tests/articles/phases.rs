@@ -104,7 +104,9 @@ fn a_smaller_run_answers_with_its_scale_and_after_one_of_full_scale() {
     assert_eq!(reason(&asked("002-huge-64", &runs[..1])), "needs scale=full, here tiny");
     let mut cut = of("cut", "tiny", 16);
     let counts = cut.trials.iter_mut().map(|trial| &mut trial.counts);
-    counts.for_each(|counts| drop(counts.insert("scale_factor".into(), 0.003)));
+    counts.for_each(|counts| {
+        counts.insert("scale_factor".into(), 0.003);
+    });
     let of_cut = asked("002-write-float-64", &[cut]);
     assert_eq!(reason(&of_cut), "needs scale_factor>=0.01, here 0.003");
 }
