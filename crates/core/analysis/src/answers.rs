@@ -192,7 +192,8 @@ impl Question<'_> {
         let ranking = self.decision.ranking();
         let [first, second, ..] = ranking[..] else { return None };
         let duel = self.decision.duel(second, first);
-        Some(Lead { over: self.label(second), ratio: duel.finite(), interval: duel.closed() })
+        let (ratio, interval) = (duel.finite(), duel.closed());
+        Some(Lead { over: self.label(second), ratio, interval, blocks: duel.blocks })
     }
 
     fn out(&self, index: usize, standing: Standing) -> Option<OutOf> {

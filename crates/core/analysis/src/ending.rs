@@ -61,9 +61,10 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
     let panel = both.map(|(_, panel)| panel);
     let left = list(&answer.left);
     let by = by(panel, answer);
-    let (blocks, margin) = (blocks_text(answer.blocks), percent_over_one(1.0 + answer.margin));
+    let blocks = answer.lead.as_ref().map_or(answer.blocks, |lead| lead.blocks);
+    let (blocks, margin) = (blocks_text(blocks), percent_over_one(1.0 + answer.margin));
     let sentence = match (answer.end, &answer.lead) {
-        (AnswerEnd::Winner, Some(lead)) => format!("{left}: {} {by}", ahead(&left, lead, &blocks)),
+        (AnswerEnd::Winner, Some(lead)) => format!("{left}: {} {by}", ahead(&left, lead)),
         (AnswerEnd::Winner, None) => format!("{left}, {by}"),
         (AnswerEnd::Equal, _) => format!("{left} are equal within {margin} ({blocks}) {by}"),
         (AnswerEnd::NoAnswer, _) => open(run, answer, &by),
@@ -88,8 +89,9 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
 }
 
 /// `1.41x faster than ext4 (95 % interval 1.24 to 1.63; 15 blocks)`.
-fn ahead(first: &str, lead: &Lead, blocks: &str) -> String {
-    let Lead { over, ratio, interval } = lead;
+fn ahead(first: &str, lead: &Lead) -> String {
+    let Lead { over, ratio, interval, blocks } = lead;
+    let blocks = blocks_text(*blocks);
     let Some(ratio) = ratio else {
         return format!("{over} failed or missed its rate where {first} did not ({blocks})");
     };
@@ -392,6 +394,19 @@ mod tests {
         let said = "NO ANSWER ext4 survives a power loss and xfs survives a process crash: only rows that survive \
                     the same failures are compared. Choose mount options and a sync that give them the same.";
         assert_eq!((found.line().as_str(), found.cure), (said, None));
+    }
+
+    /// A question that was settled early ran in fewer blocks than the run: its interval is of those.
+    #[test]
+    fn a_winner_says_the_blocks_that_hold_both_rows() {
+        let mut run = asked(30, FakeRun::default().candidates);
+        let floors: Vec<_> =
+            run.cells.iter().filter(|cell| cell.candidate.label == "tmpfs").cloned().collect();
+        run.trials
+            .retain(|trial| trial.block <= 16 || floors.iter().any(|floor| floor.id == trial.cell));
+        let answer = findings(&run).answers.remove(0);
+        assert_eq!((answer.end, answer.blocks), (AnswerEnd::Winner, 30));
+        assert!(first(&run).line().contains("; 16 blocks)"), "{}", first(&run).line());
     }
 
     #[test]

@@ -3,12 +3,13 @@ use std::{collections::BTreeMap, io::IsTerminal};
 use indicatif::{ProgressBar, ProgressStyle};
 use pickfs_lab::{length::length_text, sink::Sink};
 use pickfs_record::{
-    Environment, Event, Outcome, Plan,
+    Environment, Event, Headline, Outcome, Plan,
     quantity::{counted, duration_text, span_text},
 };
 use pickfs_report::{
     card::{card_facts, machine_line},
     terminal::wrap,
+    wording::value_text,
 };
 
 use crate::terminal;
@@ -31,31 +32,29 @@ struct Running {
     block: u32,
     candidate: String,
     levels: String,
-    values_ns: BTreeMap<String, BTreeMap<String, BTreeMap<u32, u64>>>,
+    values: BTreeMap<String, BTreeMap<String, BTreeMap<u32, Headline>>>,
 }
 
 impl Running {
-    fn add(&mut self, value_ns: u64) {
-        let row = self.values_ns.entry(self.levels.clone()).or_default();
+    fn add(&mut self, value: &Headline) {
+        let row = self.values.entry(self.levels.clone()).or_default();
         let values = row.entry(self.candidate.clone()).or_default();
-        values.entry(self.block).or_insert(value_ns);
+        values.entry(self.block).or_insert_with(|| value.clone());
     }
 
-    /// `sync=fdatasync: xfs 450 us, ext4 616 us`: medians of the cells beside the last one, the lowest first, as many as
+    /// `sync=fdatasync: xfs 450 us, ext4 616 us`: medians of the cells beside the last one, the best first, as many as
     /// have room.
     fn line(&self, columns: usize) -> String {
-        let Some(row) = self.values_ns.get(&self.levels) else { return String::new() };
-        let median = |values: &BTreeMap<u32, u64>| {
-            let mut sorted: Vec<u64> = values.values().copied().collect();
-            sorted.sort_unstable();
-            sorted[(sorted.len() - 1) / 2]
+        let Some(row) = self.values.get(&self.levels) else { return String::new() };
+        let median = |values: &BTreeMap<u32, Headline>| {
+            let mut sorted: Vec<Headline> = values.values().cloned().collect();
+            sorted.sort_by(best_first);
+            sorted.swap_remove((sorted.len() - 1) / 2)
         };
-        let mut each: Vec<_> = row.iter().map(|(name, values)| (median(values), name)).collect();
-        each.sort_unstable();
-        let each: Vec<_> = each
-            .into_iter()
-            .map(|(ns, name)| format!("{name} {}", duration_text(ns as f64)))
-            .collect();
+        let mut each: Vec<_> = row.iter().map(|(name, values)| (name, median(values))).collect();
+        each.sort_by(|one, other| best_first(&one.1, &other.1));
+        let each: Vec<_> =
+            each.iter().map(|(name, value)| format!("{name} {}", headline_text(value))).collect();
         let of = if self.levels.is_empty() { "medians" } else { &*self.levels };
         let whole = format!("{of}: {}", each.join(", "));
         if whole.chars().count() <= columns {
@@ -91,6 +90,16 @@ impl Progress {
             terminal::tell(&text);
         }
     }
+}
+
+/// `450 us`, `4,239` of a program's own number, `3.1 MB/s`.
+pub fn headline_text(headline: &Headline) -> String {
+    value_text(headline.unit, &headline.metric, headline.value)
+}
+
+fn best_first(one: &Headline, other: &Headline) -> std::cmp::Ordering {
+    let order = one.value.total_cmp(&other.value);
+    if one.metric.statistic.is_better_higher() { order.reverse() } else { order }
 }
 
 /// Two lines: how much of the time is over and where the run is, and the medians so far.
@@ -136,10 +145,10 @@ impl Sink for Progress {
                 };
                 self.show(&format!("{}  {phase}{live}", self.cell));
             }
-            Event::TrialFinished { outcome, headline_ns, left_s, .. } => {
+            Event::TrialFinished { outcome, headline, left_s, .. } => {
                 let passed_s = self.bar.elapsed().as_secs_f64();
                 self.bar.set_position((STEPS * passed_s / (passed_s + left_s)) as u64);
-                self.finished(outcome, *headline_ns, *left_s);
+                self.finished(outcome, headline.as_ref(), *left_s);
             }
             Event::Noticed { text } => self.say(format!("note: {text}")),
             Event::RunFinished { how, note } => {
@@ -179,18 +188,17 @@ impl Progress {
 
     /// A line for each combination of levels.
     fn tell_medians(&mut self) {
-        for levels in self.running.values_ns.keys().cloned().collect::<Vec<_>>() {
+        for levels in self.running.values.keys().cloned().collect::<Vec<_>>() {
             self.running.levels = levels;
             let line = self.running.line(usize::MAX);
+            let line = line.trim_start_matches("medians: ");
             self.say(format!("medians after block {}  {line}", self.running.block));
         }
     }
 
-    fn finished(&mut self, outcome: &Outcome, headline_ns: Option<u64>, left_s: f64) {
+    fn finished(&mut self, outcome: &Outcome, headline: Option<&Headline>, left_s: f64) {
         let result = match outcome {
-            Outcome::Finished => {
-                headline_ns.map_or_else(|| "done".into(), |ns| duration_text(ns as f64))
-            }
+            Outcome::Finished => headline.map_or_else(|| "done".into(), headline_text),
             Outcome::Failed { reason } => format!("FAILED: {reason}"),
             Outcome::Skipped { reason } => format!("skipped: {reason}"),
         };
@@ -198,8 +206,8 @@ impl Progress {
         if !self.on_terminal || *outcome != Outcome::Finished {
             self.say(format!("{}  {result}  ({} left)", self.cell, self.left));
         }
-        if let Some(value_ns) = headline_ns.filter(|_| *outcome == Outcome::Finished) {
-            self.running.add(value_ns);
+        if let Some(value) = headline {
+            self.running.add(value);
             self.bar.set_prefix(self.running.line(columns() - 1));
         }
         self.show(&format!("{}  {result}", self.cell));
@@ -229,8 +237,13 @@ mod tests {
             running.candidate = candidate.into();
             for (block, us) in values_us.into_iter().enumerate() {
                 running.block = block as u32;
-                running.add(us * 1_000);
-                running.add(1);
+                let value = Headline {
+                    metric: "append.p50".parse().expect("a metric"),
+                    value: f64::from(us) * 1e3,
+                    unit: None,
+                };
+                running.add(&value);
+                running.add(&Headline { value: 1.0, ..value });
             }
         }
         let all = "xfs 450 us, ext4 616 us, btrfs 860 us";
@@ -239,5 +252,14 @@ mod tests {
         assert_eq!(running.line(30), "xfs 450 us, 2 more");
         running.levels = "sync=none".into();
         assert_eq!(running.line(80), "");
+        for (candidate, value) in [("ext4", 4_199.0), ("xfs", 4_239.0)] {
+            running.candidate = candidate.into();
+            running.add(&Headline {
+                metric: "tps.higher".parse().expect("a metric"),
+                value,
+                unit: None,
+            });
+        }
+        assert_eq!(running.line(80), "sync=none: xfs 4,239, ext4 4,199", "the highest first");
     }
 }

@@ -5,7 +5,7 @@ use pickfs_analysis::ending::{UNTIL_DECIDED_S, again, command};
 use pickfs_lab::{length::expected_s, plans::built_in, preflight::preflight, rivals::NoAnswer};
 use pickfs_record::{
     BackingSpec, Findings, RunRecord,
-    finding::AnswerEnd,
+    finding::{AnswerEnd, Ending},
     quantity::bytes_text,
     typed::{program, quoted},
 };
@@ -90,7 +90,8 @@ fn sudo() -> &'static str {
 }
 
 /// The command that would tell more on the same ground, with its cost: after the quick plan
-/// the long one, after any other the same until it is decided. What cures an open end stands beside it.
+/// the long one, after any other with a question that is open the same until it is decided. What cures an open end stands
+/// beside it.
 pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
     if findings.endings.first().is_some_and(|ending| ending.end == AnswerEnd::NoAnswer) {
         return None;
@@ -101,6 +102,10 @@ pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
         return None;
     }
     if run.plan.name != "quick" {
+        let is_open = |ending: &Ending| ending.end == AnswerEnd::NoAnswer;
+        if !findings.endings.is_empty() && !findings.endings.iter().any(is_open) {
+            return None;
+        }
         let command = command(&run.plan, &[("--until-decided", None), ("--blocks", Some(""))]);
         return Some(NextStep { command, duration_s: UNTIL_DECIDED_S });
     }
@@ -135,5 +140,25 @@ pub fn columns() -> usize {
     match rustix::termios::tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(120),
         _ => 100,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pickfs_analysis::findings;
+    use pickfs_testkit::{FakeRun, fake_run};
+
+    #[test]
+    fn a_run_is_proposed_again_until_decided_only_where_a_question_is_open() {
+        let mut run = fake_run(&FakeRun { blocks: 40, ..FakeRun::default() });
+        run.plan.name = "roll".into();
+        let mut found = findings(&run);
+        let ends: Vec<AnswerEnd> = found.endings.iter().map(|ending| ending.end).collect();
+        assert_eq!(ends, [AnswerEnd::Winner; 2]);
+        assert_eq!(next_step(&run, &found), None);
+        found.endings[1].end = AnswerEnd::NoAnswer;
+        let next = next_step(&run, &found).expect("one is open");
+        assert!(next.command.ends_with("roll --until-decided"), "{next:?}");
     }
 }

@@ -14,9 +14,13 @@ use pickfs_sys::{
 
 use crate::{machine::stands_on_a_device, settle::Quiet};
 
-/// What a host with a log of data may write for one flush of an image on it: a commit (btrfs: 70 KiB). Others were seen
-/// to write nothing.
-const HOST_BYTES_PER_FLUSH: u64 = 128 << 10;
+/// What a host that copies on write, or with a log of data, may write for one flush of an image on it: a commit (btrfs:
+/// 70 KiB).
+const COPYING_BYTES_PER_FLUSH: u64 = 128 << 10;
+
+/// What others write, as the image has a new time of change. Seen at 2,000 to 4,600 flushes a second, on average: ext4
+/// 5.1 KiB, without a journal 1.7, XFS 1.2. A whole commit of ext4 is 12 KiB, no more often than a clock tick.
+const BYTES_PER_FLUSH: u64 = 8 << 10;
 
 #[derive(Debug, Clone)]
 pub struct Disk {
@@ -79,7 +83,11 @@ fn amplified(host: Option<&MountEntry>) -> Amplified {
     let is_twice = options.into_iter().any(|option| option == "data=journal");
     Amplified {
         times: if is_twice { 2 } else { 1 },
-        bytes_per_flush: if copies || is_twice { HOST_BYTES_PER_FLUSH } else { 0 },
+        bytes_per_flush: match host {
+            None => 0,
+            Some(_) if copies || is_twice => COPYING_BYTES_PER_FLUSH,
+            Some(_) => BYTES_PER_FLUSH,
+        },
     }
 }
 
@@ -138,14 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_that_journals_data_writes_a_byte_twice_and_commits_at_each_flush() {
+    fn a_host_commits_at_each_flush_and_one_that_journals_data_writes_a_byte_twice() {
         let on = |line: &str| {
             let entry = pickfs_sys::mount_table::parse_line(line.as_bytes());
             let Amplified { times, bytes_per_flush } = amplified(entry.as_ref());
             (times, bytes_per_flush)
         };
         assert_eq!(on("63 43 8:1 / /data rw - ext4 /dev/sda1 rw,data=journal"), (2, 128 << 10));
-        assert_eq!(on("63 43 8:1 / /data rw - ext4 /dev/sda1 rw"), (1, 0));
+        assert_eq!(on("63 43 8:1 / /data rw - ext4 /dev/sda1 rw"), (1, 8 << 10));
         assert_eq!(on("63 43 0:40 / /data rw - btrfs /dev/sda1 rw"), (1, 128 << 10));
         assert_eq!(on(""), (1, 0));
     }

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use pickfs_analysis::{
     disturbed::{is_throttled, others},
     ending::DISTURBED,
+    summary::metric_value,
 };
 use pickfs_record::{
-    Cell, CellId, Event, Outcome, RunRecord, TrialRecord,
-    plan::{Statistic, View},
-    record::RunEnd,
+    Cell, CellId, Event, Headline, Outcome, RunRecord, TrialRecord,
+    plan::{Metric, Statistic, View},
+    record::{OpRecord, RunEnd},
 };
 use pickfs_store::{RunFile, StoreError};
 
@@ -207,7 +208,7 @@ impl Run<'_> {
         let event = Event::TrialFinished {
             number: trial.number,
             outcome: trial.outcome.clone(),
-            headline_ns: headline_ns(&self.record, trial),
+            headline: headline(&self.record, trial),
             left_s: self.left_s(trial),
         };
         self.parts.sink.accept(&event);
@@ -225,22 +226,18 @@ impl Run<'_> {
     }
 }
 
-/// The median that a reader looks at first: that of the first primary metric's operation,
-/// or of the trial's first operation.
-fn headline_ns(run: &RunRecord, trial: &TrialRecord) -> Option<u64> {
-    if trial.outcome != Outcome::Finished {
-        return None;
-    }
-    let metric = run.plan.design.primary.first();
-    let op = metric
-        .and_then(|metric| metric.ops().find_map(|name| trial.op(name)))
-        .or(trial.ops.first())?;
-    let q = match metric.map(|metric| metric.statistic) {
-        Some(Statistic::Quantile(q)) => q,
-        _ => 0.5,
+fn headline(run: &RunRecord, trial: &TrialRecord) -> Option<Headline> {
+    let median = |op: &OpRecord| Metric {
+        view: View::Service,
+        ..Metric::new(&op.op, Statistic::Quantile(0.5))
     };
-    let view = metric.map_or(View::Service, |metric| metric.view);
-    op.view(view).unwrap_or(&op.service).quantile(q).map(|row| row.value_ns)
+    let asked = run.plan.design.primary.first().cloned();
+    let metrics = asked.into_iter().chain(trial.ops.first().map(median));
+    let value = |metric| Some((metric_value(trial, &metric)?, metric));
+    let (value, metric) = metrics.filter(|_| trial.outcome == Outcome::Finished).find_map(value)?;
+    let is_rate = metric.statistic == Statistic::Rate;
+    let phase = metric.ops().find_map(|name| trial.phase(name)).filter(|_| is_rate);
+    Some(Headline { unit: phase.map(|phase| phase.unit), metric, value })
 }
 
 fn end(how: &str, note: String) -> RunEnd {

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{CellId, Environment, Outcome};
+use crate::{CellId, Environment, Metric, Outcome, phase::WorkUnit};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -43,13 +43,7 @@ pub enum Event {
         max_ns: u64,
     },
     /// A trial ended.
-    TrialFinished {
-        number: u32,
-        outcome: Outcome,
-        /// Its headline: median of the first primary metric in nanoseconds.
-        headline_ns: Option<u64>,
-        left_s: f64,
-    },
+    TrialFinished { number: u32, outcome: Outcome, headline: Option<Headline>, left_s: f64 },
     /// Something that the user should know now.
     Noticed { text: String },
     /// The run ended.
@@ -58,4 +52,16 @@ pub enum Event {
         how: String,
         note: String,
     },
+}
+
+/// What a reader looks at first of a trial: the plan's first primary metric, or the median of the trial's first operation
+/// where it does not hold that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct Headline {
+    pub metric: Metric,
+    /// Nanoseconds; a second's work for a rate; a figure in the unit of its program.
+    pub value: f64,
+    /// What a rate counts, where a phase says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<WorkUnit>,
 }

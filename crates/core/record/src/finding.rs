@@ -331,6 +331,7 @@ pub struct Answer {
     /// Doubts in which the rows differ, or without whose trials the end would be another, with that end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Flag>,
+    /// Blocks of the run.
     pub blocks: u32,
     pub trials: u32,
     /// Trials that as many whole blocks would have taken.
@@ -371,6 +372,9 @@ pub struct Lead {
     pub ratio: Option<f64>,
     /// Interval of that median at the answer's level; absent while it is open on a side.
     pub interval: Option<(f64, f64)>,
+    /// Blocks that held both: fewer than the run's where the question was settled before its end.
+    #[serde(default)]
+    pub blocks: u32,
 }
 
 /// A row that is not the best.

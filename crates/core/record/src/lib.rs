@@ -48,7 +48,7 @@ pub use condition::{Condition, Scope};
 pub use cpus::Cpus;
 pub use diagnosis::Diagnosis;
 pub use environment::Environment;
-pub use event::Event;
+pub use event::{Event, Headline};
 pub use explain_also::ExplainAlso;
 pub use finding::Findings;
 pub use gaps::{Gaps, watch_gaps};

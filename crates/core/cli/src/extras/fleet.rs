@@ -13,7 +13,7 @@ use pickfs_lab::{interrupt::Interrupt, launch::new_folder, plans::TOUR};
 use pickfs_record::{
     Event, Outcome,
     finding::AnswerEnd,
-    quantity::{counted, duration_text, span_text},
+    quantity::{counted, span_text},
 };
 use serde_json::json;
 
@@ -24,6 +24,7 @@ use crate::{
         run::{asked, give_to_caller, perform_heard},
     },
     exit::Exit,
+    progress::headline_text,
     terminal,
 };
 
@@ -156,9 +157,9 @@ fn in_words(heard: &Heard) -> String {
         Event::TrialStarted { block, candidate, levels, .. } => {
             format!("block {block}  {candidate} {levels}").trim_end().to_owned()
         }
-        Event::TrialFinished { outcome, headline_ns, left_s, .. } => {
-            let result = match (outcome, headline_ns) {
-                (Outcome::Finished, Some(ns)) => duration_text(*ns as f64),
+        Event::TrialFinished { outcome, headline, left_s, .. } => {
+            let result = match (outcome, headline) {
+                (Outcome::Finished, Some(headline)) => headline_text(headline),
                 (Outcome::Finished, None) => "done".into(),
                 (Outcome::Failed { reason } | Outcome::Skipped { reason }, _) => reason.clone(),
             };
