@@ -148,7 +148,7 @@ impl Sink for Progress {
             Event::TrialFinished { outcome, headline, left_s, .. } => {
                 let passed_s = self.bar.elapsed().as_secs_f64();
                 self.bar.set_position((STEPS * passed_s / (passed_s + left_s)) as u64);
-                self.finished(outcome, headline.as_ref(), *left_s);
+                self.finished(outcome, headline.as_deref(), *left_s);
             }
             Event::Noticed { text } => self.say(format!("note: {text}")),
             Event::RunFinished { how, note } => {

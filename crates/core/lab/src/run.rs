@@ -208,7 +208,7 @@ impl Run<'_> {
         let event = Event::TrialFinished {
             number: trial.number,
             outcome: trial.outcome.clone(),
-            headline: headline(&self.record, trial),
+            headline: headline(&self.record, trial).map(Box::new),
             left_s: self.left_s(trial),
         };
         self.parts.sink.accept(&event);

@@ -43,7 +43,7 @@ pub enum Event {
         max_ns: u64,
     },
     /// A trial ended.
-    TrialFinished { number: u32, outcome: Outcome, headline: Option<Headline>, left_s: f64 },
+    TrialFinished { number: u32, outcome: Outcome, headline: Option<Box<Headline>>, left_s: f64 },
     /// Something that the user should know now.
     Noticed { text: String },
     /// The run ended.
