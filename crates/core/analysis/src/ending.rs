@@ -61,12 +61,14 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
     let panel = both.map(|(_, panel)| panel);
     let left = list(&answer.left);
     let by = by(panel, answer);
-    let blocks = answer.lead.as_ref().map_or(answer.blocks, |lead| lead.blocks);
-    let (blocks, margin) = (blocks_text(blocks), percent_over_one(1.0 + answer.margin));
+    let margin = percent_over_one(1.0 + answer.margin);
     let sentence = match (answer.end, &answer.lead) {
         (AnswerEnd::Winner, Some(lead)) => format!("{left}: {} {by}", ahead(&left, lead)),
         (AnswerEnd::Winner, None) => format!("{left}, {by}"),
-        (AnswerEnd::Equal, _) => format!("{left} are equal within {margin} ({blocks}) {by}"),
+        (AnswerEnd::Equal, lead) => {
+            let blocks = blocks_text(lead.as_ref().map_or(answer.blocks, |lead| lead.blocks));
+            format!("{left} are equal within {margin} ({blocks}) {by}")
+        }
         (AnswerEnd::NoAnswer, _) => open(run, answer, &by),
     };
     let raw = match answer.raw {

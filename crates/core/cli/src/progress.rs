@@ -1,9 +1,11 @@
 use std::{collections::BTreeMap, io::IsTerminal};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use pickfs_analysis::wording::metric_name;
 use pickfs_lab::{length::length_text, sink::Sink};
 use pickfs_record::{
-    Environment, Event, Headline, Outcome, Plan,
+    Environment, Event, Headline, Metric, Outcome, Plan,
+    phase::WorkUnit,
     quantity::{counted, duration_text, span_text},
 };
 use pickfs_report::{
@@ -32,30 +34,48 @@ struct Running {
     block: u32,
     candidate: String,
     levels: String,
-    values: BTreeMap<String, BTreeMap<String, BTreeMap<u32, Headline>>>,
+    values: BTreeMap<String, Of>,
+}
+
+/// Values of one metric by candidate and block.
+struct Of {
+    metric: Metric,
+    unit: Option<WorkUnit>,
+    values: BTreeMap<String, BTreeMap<u32, f64>>,
 }
 
 impl Running {
-    fn add(&mut self, value: &Headline) {
-        let row = self.values.entry(self.levels.clone()).or_default();
-        let values = row.entry(self.candidate.clone()).or_default();
-        values.entry(self.block).or_insert_with(|| value.clone());
+    /// A value of another metric than the first of these levels is not among them.
+    fn add(&mut self, headline: &Headline) {
+        let Headline { metric, unit, value } = headline;
+        let new = || Of { metric: metric.clone(), unit: *unit, values: BTreeMap::new() };
+        let of = self.values.entry(self.levels.clone()).or_insert_with(new);
+        if of.metric == *metric {
+            let values = of.values.entry(self.candidate.clone()).or_default();
+            values.entry(self.block).or_insert(*value);
+        }
     }
 
     /// `sync=fdatasync: xfs 450 us, ext4 616 us`: medians of the cells beside the last one, the best first, as many as
-    /// have room.
+    /// have room; without levels the metric stands in front.
     fn line(&self, columns: usize) -> String {
-        let Some(row) = self.values.get(&self.levels) else { return String::new() };
-        let median = |values: &BTreeMap<u32, Headline>| {
-            let mut sorted: Vec<Headline> = values.values().cloned().collect();
-            sorted.sort_by(best_first);
-            sorted.swap_remove((sorted.len() - 1) / 2)
+        let Some(Of { metric, unit, values }) = self.values.get(&self.levels) else {
+            return String::new();
         };
-        let mut each: Vec<_> = row.iter().map(|(name, values)| (name, median(values))).collect();
-        each.sort_by(|one, other| best_first(&one.1, &other.1));
-        let each: Vec<_> =
-            each.iter().map(|(name, value)| format!("{name} {}", headline_text(value))).collect();
-        let of = if self.levels.is_empty() { "medians" } else { &*self.levels };
+        let median = |values: &BTreeMap<u32, f64>| {
+            let mut sorted: Vec<f64> = values.values().copied().collect();
+            sorted.sort_by(f64::total_cmp);
+            sorted[(sorted.len() - 1) / 2]
+        };
+        let mut each: Vec<_> = values.iter().map(|(name, of)| (median(of), name)).collect();
+        each.sort_by(|one, other| one.0.total_cmp(&other.0));
+        if metric.statistic.is_better_higher() {
+            each.reverse();
+        }
+        let text = |(value, name)| format!("{name} {}", value_text(*unit, metric, value));
+        let each: Vec<_> = each.into_iter().map(text).collect();
+        let name = metric_name(metric);
+        let of = if self.levels.is_empty() { &name } else { &self.levels };
         let whole = format!("{of}: {}", each.join(", "));
         if whole.chars().count() <= columns {
             return whole;
@@ -95,11 +115,6 @@ impl Progress {
 /// `450 us`, `4,239` of a program's own number, `3.1 MB/s`.
 pub fn headline_text(headline: &Headline) -> String {
     value_text(headline.unit, &headline.metric, headline.value)
-}
-
-fn best_first(one: &Headline, other: &Headline) -> std::cmp::Ordering {
-    let order = one.value.total_cmp(&other.value);
-    if one.metric.statistic.is_better_higher() { order.reverse() } else { order }
 }
 
 /// Two lines: how much of the time is over and where the run is, and the medians so far.
@@ -191,7 +206,6 @@ impl Progress {
         for levels in self.running.values.keys().cloned().collect::<Vec<_>>() {
             self.running.levels = levels;
             let line = self.running.line(usize::MAX);
-            let line = line.trim_start_matches("medians: ");
             self.say(format!("medians after block {}  {line}", self.running.block));
         }
     }
@@ -260,6 +274,9 @@ mod tests {
                 unit: None,
             });
         }
+        running.candidate = "btrfs".into();
+        let other = "wall.p50".parse().expect("a metric");
+        running.add(&Headline { metric: other, value: 1e10, unit: None });
         assert_eq!(running.line(80), "sync=none: xfs 4,239, ext4 4,199", "the highest first");
     }
 }

@@ -90,8 +90,8 @@ fn sudo() -> &'static str {
 }
 
 /// The command that would tell more on the same ground, with its cost: after the quick plan
-/// the long one, after any other with a question that is open the same until it is decided. What cures an open end stands
-/// beside it.
+/// the long one, after any other with a question that is open the same until it is decided. What cures the first
+/// question stands beside it.
 pub fn next_step(run: &RunRecord, findings: &Findings) -> Option<NextStep> {
     if findings.endings.first().is_some_and(|ending| ending.end == AnswerEnd::NoAnswer) {
         return None;

@@ -412,8 +412,8 @@ fn a_host_that_writes_for_its_image_is_nobody_else() {
         fs::create_dir(&place).unwrap();
         for trial in &on_a_host(&place, options, &busy, |_, _| ()).trials {
             let found = trial.disturbance.as_ref().unwrap();
-            // Without what a flush costs the host it is 0.05.
-            assert!(found.disk_foreign_share < 0.02, "{options}: {found:?}");
+            // Without what a flush costs the host it is 0.05 and more.
+            assert!(found.disk_foreign_share < 0.04, "{options}: {found:?}");
             assert!(!is_disk_taken(found) && !found.disk_unread, "{options}: {found:?}");
         }
     }

@@ -18,7 +18,7 @@ use crate::{machine::stands_on_a_device, settle::Quiet};
 /// 70 KiB).
 const COPYING_BYTES_PER_FLUSH: u64 = 128 << 10;
 
-/// What others write, as the image has a new time of change. Seen at 2,000 to 4,600 flushes a second, on average: ext4
+/// What any other host writes, as the image has a new time of change: as much of strangers is not seen. Seen at 2,000 to 4,600 flushes a second, on average: ext4
 /// 5.1 KiB, without a journal 1.7, XFS 1.2. A whole commit of ext4 is 12 KiB, no more often than a clock tick.
 const BYTES_PER_FLUSH: u64 = 8 << 10;
 

@@ -3,6 +3,10 @@
 //!
 //! Kernel threads are left out on purpose: workers, loop and journal threads are the candidate's own cost. What the
 //! kernel does for a foreign program counts as that program's.
+//!
+//! The kernel gives a whole tick of a CPU to what runs when the clock ticks, and a program the time that it ran: a load on
+//! a grid of milliseconds that the tick always meets awake had 11 % of its own CPU counted as others'. So the difference
+//! of both is foreign only as far as foreign programs, those that ended too, took user time at all.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +31,7 @@ pub struct DisturbanceMeter {
     measuring: Option<u32>,
     disk: Option<(Disk, Moved, Movers)>,
     is_disk_unread: bool,
-    strangers: Strangers,
+    others: Others,
     first: Reading,
     last: Reading,
     seconds: Vec<(f64, f64)>,
@@ -55,7 +59,7 @@ impl DisturbanceMeter {
         };
         let is_disk_unread = disk.is_none() && !matches!(under, Under::Own);
         let disk = disk.map(|(moved, disk)| (disk, moved, disk::movers()));
-        let strangers = strangers();
+        let others = Others::now();
         let first = Reading::now(measuring)?;
         let (last, began) = (first.clone(), Instant::now());
         Some(DisturbanceMeter {
@@ -64,7 +68,7 @@ impl DisturbanceMeter {
             measuring,
             disk,
             is_disk_unread,
-            strangers,
+            others,
             first,
             last,
             seconds: Vec::new(),
@@ -84,11 +88,18 @@ impl DisturbanceMeter {
         if self.seconds.is_empty() {
             self.read();
         }
-        let (steal_share, foreign_user_share) = shares(&self.first, &self.last);
-        let taken = taken(&self.strangers, &strangers(), self.measuring);
+        let (steal_share, by_tick) = shares(&self.first, &self.last);
+        let others = Others::now();
+        let taken = taken(&self.others.running, &others.running, self.measuring);
         let (foreign_bytes, disk_foreign_share, disk_takers) = self.on_the_disk();
         let elapsed_s = self.began.elapsed().as_secs_f64().max(0.01);
         let ticks = elapsed_s * ticks_per_second() as f64;
+        let window_ticks = ticks.min(self.window.as_secs_f64() * ticks_per_second() as f64);
+        let ended = ended_since(self.others.ended.as_ref(), others.ended.as_ref());
+        let of_programs = ended.map(|ended| (taken.user_ticks + ended) as f64 / window_ticks);
+        let foreign_user_share = bounded(by_tick, of_programs);
+        let true_share = if by_tick > 0.0 { foreign_user_share / by_tick } else { 1.0 };
+        self.seconds.iter_mut().for_each(|(_, foreign)| *foreign *= true_share);
         let takers = largest(taken.by_name, ticks, TAKER_SHARE_MIN);
         let disk_takers = largest(disk_takers, elapsed_s, TAKER_BYTES_PER_S_MIN);
         Disturbance {
@@ -190,25 +201,59 @@ struct Stranger {
     processor: Option<u32>,
 }
 
-/// Every thread of the machine but the kernel's own.
-fn strangers() -> Strangers {
-    let host = ProcRoot::host();
-    let programs = process::all(&host).unwrap_or_default();
-    let programs = programs.into_iter().filter(|program| !program.is_kernel_thread);
-    let threads = programs.flat_map(|program| {
-        let threads = process::threads(program.process_id, &host).unwrap_or_default();
-        threads.into_iter().map(move |thread| {
-            let key = (thread.process_id, thread.start_ticks);
-            let Process { user_ticks, system_ticks, processor, .. } = thread;
-            let (process_id, name) = (program.process_id, program.name.clone());
-            (key, Stranger { process_id, name, user_ticks, system_ticks, processor })
-        })
-    });
-    threads.collect()
+/// User ticks of programs that ended, by who waited for them.
+type Ended = BTreeMap<(u32, u64), u64>;
+
+struct Others {
+    /// Every thread of the machine but the kernel's own.
+    running: Strangers,
+    /// Absent where /proc does not show every program of the machine: in a container.
+    ended: Option<Ended>,
+}
+
+impl Others {
+    fn now() -> Others {
+        let host = ProcRoot::host();
+        let programs = process::all(&host).unwrap_or_default();
+        let is_whole = programs.iter().any(|program| program.is_kernel_thread);
+        let of = |program: &Process| {
+            ((program.process_id, program.start_ticks), program.ended_children_user_ticks)
+        };
+        let ended = is_whole.then(|| programs.iter().map(of).collect());
+        let programs = programs.into_iter().filter(|program| !program.is_kernel_thread);
+        let threads = programs.flat_map(|program| {
+            let threads = process::threads(program.process_id, &host).unwrap_or_default();
+            threads.into_iter().map(move |thread| {
+                let key = (thread.process_id, thread.start_ticks);
+                let Process { user_ticks, system_ticks, processor, .. } = thread;
+                let (process_id, name) = (program.process_id, program.name.clone());
+                (key, Stranger { process_id, name, user_ticks, system_ticks, processor })
+            })
+        });
+        Others { running: threads.collect(), ended }
+    }
+}
+
+/// What the ticks of a CPU leave to others, no more than their programs took, where that is known.
+fn bounded(by_tick: f64, of_programs: Option<f64>) -> f64 {
+    of_programs.map_or(by_tick, |most| by_tick.min(most))
+}
+
+/// Those of others that ended between the two.
+fn ended_since(before: Option<&Ended>, after: Option<&Ended>) -> Option<u64> {
+    let (before, after) = before.zip(after)?;
+    let mut is_ours = ours();
+    let grown = |(key, ticks): (&(u32, u64), &u64)| {
+        let grown = ticks.saturating_sub(before.get(key).copied().unwrap_or(0));
+        if grown == 0 || is_ours(key.0) { 0 } else { grown }
+    };
+    Some(after.iter().map(grown).sum())
 }
 
 #[derive(Default)]
 struct Taken {
+    /// On any CPU.
+    user_ticks: u64,
     system_ticks: u64,
     by_name: BTreeMap<String, u64>,
 }
@@ -223,6 +268,7 @@ fn taken(before: &Strangers, after: &Strangers, measuring: Option<u32>) -> Taken
         if user + system == 0 || is_ours(stranger.process_id) {
             continue;
         }
+        taken.user_ticks += user;
         let mut name = stranger.name.clone();
         match measuring.is_none() || stranger.processor == measuring {
             true => taken.system_ticks += system,
@@ -311,13 +357,28 @@ mod tests {
         let before = Strangers::from([((1, 7), of(0, 5, 5)), ((2, 7), of(1, 10, 10))]);
         let after = Strangers::from([((1, 7), of(0, 95, 65)), ((2, 7), of(1, 10, 13))]);
         let found = taken(&before, &after, Some(1));
-        assert_eq!(found.system_ticks, 3);
+        assert_eq!((found.user_ticks, found.system_ticks), (90, 3));
         let named = |found: Taken| largest(found.by_name, 1.0, 1.0);
         let other = format!("on0{ON_OTHER_CPUS}");
         assert_eq!(named(found), [("on1".into(), 3.0), (other, 150.0)]);
         let found = taken(&before, &after, None);
         assert_eq!(found.system_ticks, 63);
         assert_eq!(named(found), [("on0".into(), 150.0), ("on1".into(), 3.0)]);
+    }
+
+    #[test]
+    fn a_program_that_ended_counts_once_and_in_a_container_nothing_is_known_of_it() {
+        let of = |ticks| Ended::from([((u32::MAX, 7), ticks)]);
+        assert_eq!(ended_since(Some(&of(40)), Some(&of(65))), Some(25));
+        assert_eq!(ended_since(Some(&Ended::new()), Some(&of(65))), Some(65), "begun since");
+        assert_eq!(ended_since(Some(&of(40)), None), None);
+    }
+
+    #[test]
+    fn ticks_beyond_what_foreign_programs_took_are_nobodys() {
+        assert_eq!(bounded(0.11, Some(0.0)), 0.0);
+        assert_eq!(bounded(0.5, Some(0.9)), 0.5, "the rest was on another CPU");
+        assert_eq!(bounded(0.11, None), 0.11, "a container shows no others");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pickfs_analysis::{
     disturbed::{is_throttled, others},
     ending::DISTURBED,
+    panels::applies,
     summary::metric_value,
 };
 use pickfs_record::{
@@ -227,14 +228,17 @@ impl Run<'_> {
 }
 
 fn headline(run: &RunRecord, trial: &TrialRecord) -> Option<Headline> {
-    let median = |op: &OpRecord| Metric {
-        view: View::Service,
-        ..Metric::new(&op.op, Statistic::Quantile(0.5))
-    };
-    let asked = run.plan.design.primary.first().cloned();
-    let metrics = asked.into_iter().chain(trial.ops.first().map(median));
+    if trial.outcome != Outcome::Finished {
+        return None;
+    }
+    let cell = run.cells.iter().find(|cell| cell.id == trial.cell)?;
+    let asked = run.plan.design.primary.iter().find(|metric| applies(metric, cell));
+    let own = |metric: &Metric| Metric { view: View::Service, ..metric.clone() };
+    let median = |op: &OpRecord| own(&Metric::new(&op.op, Statistic::Quantile(0.5)));
+    let first = trial.ops.first().map(median);
+    let metrics = [asked.cloned(), asked.map(own), first];
     let value = |metric| Some((metric_value(trial, &metric)?, metric));
-    let (value, metric) = metrics.filter(|_| trial.outcome == Outcome::Finished).find_map(value)?;
+    let (value, metric) = metrics.into_iter().flatten().find_map(value)?;
     let is_rate = metric.statistic == Statistic::Rate;
     let phase = metric.ops().find_map(|name| trial.phase(name)).filter(|_| is_rate);
     Some(Headline { unit: phase.map(|phase| phase.unit), metric, value })

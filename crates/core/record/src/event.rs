@@ -59,7 +59,7 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Headline {
     pub metric: Metric,
-    /// Nanoseconds; a second's work for a rate; a figure in the unit of its program.
+    /// Nanoseconds; work per second for a rate; a figure in the unit of its program.
     pub value: f64,
     /// What a rate counts, where a phase says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
