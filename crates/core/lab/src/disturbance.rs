@@ -4,9 +4,9 @@
 //! Kernel threads are left out on purpose: workers, loop and journal threads are the candidate's own cost. What the
 //! kernel does for a foreign program counts as that program's.
 //!
-//! The kernel gives a whole tick of a CPU to what runs when the clock ticks, and a program the time that it ran: a load on
-//! a grid of milliseconds that the tick always meets awake had 11 % of its own CPU counted as others'. So the difference
-//! of both is foreign only as far as foreign programs, those that ended too, took user time at all.
+//! A CPU's time is counted in whole ticks, each of what runs when the clock ticks; a program's is the time that it ran. A
+//! load on a grid of milliseconds that every tick meets awake had 11 % of its own CPU counted as others'. So what a CPU's
+//! ticks leave to others is foreign only as far as foreign programs, those that ended too, took user time.
 
 use std::{
     collections::BTreeMap,

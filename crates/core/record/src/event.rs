@@ -54,8 +54,8 @@ pub enum Event {
     },
 }
 
-/// What a reader looks at first of a trial: the plan's first primary metric, or the median of the trial's first operation
-/// where it does not hold that.
+/// What a reader looks at first of a trial: the first primary metric that the plan asks of its cell, or the median of its
+/// first operation where it does not hold that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Headline {
     pub metric: Metric,

@@ -372,7 +372,7 @@ pub struct Lead {
     pub ratio: Option<f64>,
     /// Interval of that median at the answer's level; absent while it is open on a side.
     pub interval: Option<(f64, f64)>,
-    /// Blocks that held both: fewer than the run's where the question was settled before its end.
+    /// Blocks that held both; a row that is settled early is in few of the later ones.
     #[serde(default)]
     pub blocks: u32,
 }

@@ -11,7 +11,7 @@ use crate::{
     answers::misses_its_rate,
     panels::{BY_CANDIDATE, Group, applies, are_settings},
     summary::is_carried,
-    wording::{blocks_text, interval_text, list, metric_name, quantile_name, survival, times},
+    wording::{interval_text, list, metric_name, quantile_name, survival, times},
 };
 
 /// Those that are left, where the blocks say anything.
@@ -56,7 +56,7 @@ pub(super) fn told(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: 
     }
 }
 
-/// `By durable p50 after 22 blocks: ext4 is slower than xfs by ...`; nothing where nobody is out.
+/// `By durable p50: ext4 is slower than xfs by ...`; nothing where nobody is out.
 fn story(answer: &Answer) -> Option<String> {
     let Answer { trials, trials_of_whole_blocks: whole, .. } = answer;
     let out: Vec<String> = answer.out.iter().map(out).collect();
@@ -64,8 +64,8 @@ fn story(answer: &Answer) -> Option<String> {
         true => format!(" {trials} trials ran; with every row in every block it would be {whole}."),
         false => String::new(),
     };
-    let (name, blocks) = (metric_name(&answer.metric), blocks_text(answer.blocks));
-    let said = format!("By {name} after {blocks}: {}.{spared}", out.join("; "));
+    let name = metric_name(&answer.metric);
+    let said = format!("By {name}: {}.{spared}", out.join("; "));
     (!out.is_empty()).then_some(said)
 }
 
@@ -161,8 +161,7 @@ mod tests {
     fn a_settled_race_names_who_is_left_and_who_fell_when() {
         let (best, sentences) = said(25, FakeRun::default().candidates);
         assert_eq!(best, ["xfs:noatime"]);
-        let begin =
-            "By durable p50 after 25 blocks: ext4:noatime is slower than xfs:noatime by 1.3";
+        let begin = "By durable p50: ext4:noatime is slower than xfs:noatime by 1.3";
         assert!(sentences[0].starts_with(begin), "{}", sentences[0]);
         assert!(
             sentences[0].contains(", in 25 of 25 blocks; btrfs:noatime is"),
@@ -181,7 +180,7 @@ mod tests {
         let three = vec![near("ext4:noatime", 1.0), near("xfs:noatime", 1.01), near("btrfs", 9.0)];
         let (best, sentences) = said(12, three);
         assert_eq!(best, ["ext4:noatime", "xfs:noatime"]);
-        let begin = "By durable p50 after 12 blocks: btrfs is slower than ";
+        let begin = "By durable p50: btrfs is slower than ";
         assert!(sentences[0].starts_with(begin), "{}", sentences[0]);
     }
 

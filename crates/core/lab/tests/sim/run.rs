@@ -49,6 +49,12 @@ fn every_cell_runs_once_a_block_and_all_is_stored() {
     assert_eq!(stored(&folder).ended.expect("ended").how, "completed");
     let seeds: std::collections::BTreeSet<_> = script.seeds.iter().collect();
     assert_eq!(seeds.len(), 3, "one seed a block, shared by its cells");
+    let headlines = events.iter().filter_map(|event| match event {
+        Event::TrialFinished { headline, .. } => Some(headline.as_ref().expect("a value")),
+        _ => None,
+    });
+    let is_asked = |metric| run.plan.design.primary.contains(metric);
+    assert!(headlines.clone().all(|headline| is_asked(&headline.metric) && headline.value > 0.0));
     let lefts: Vec<f64> = events
         .iter()
         .filter_map(|event| match event {
