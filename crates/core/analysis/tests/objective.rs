@@ -1,6 +1,5 @@
 //! Choices on simulated runs whose truth is known: winners, ties, winners that a condition ruled
-//! out, several runs, and everything that carries no choice. It is over 500 lines because all of them
-//! share the same invented runs.
+//! out, several runs, and everything that carries no choice.
 
 use std::collections::BTreeMap;
 
@@ -20,23 +19,24 @@ use pickfs_testkit::{
     fake_run,
 };
 
-fn asked_with(text: &str, needs: &[&str], runs: &[RunRecord], facts: &Facts<'_>) -> Choice {
+fn asked(text: &str, needs: &[&str], runs: &[RunRecord]) -> Choice {
     let found: Vec<_> = runs.iter().map(findings).collect();
     let sources: Vec<Source<'_>> =
         runs.iter().zip(&found).map(|(run, findings)| Source { run, findings }).collect();
     let needs: Vec<Need> = needs.iter().map(|need| need.parse().expect("a condition")).collect();
-    choose(&objective(text).expect("an objective"), &needs, &sources, facts)
-}
-
-fn asked(text: &str, needs: &[&str], runs: &[RunRecord]) -> Choice {
-    let origins = origins();
-    let features = features();
-    asked_with(text, needs, runs, &Facts { origins: &origins, features: Some(&features) })
+    let (origins, features) = (origins(), features());
+    let facts = Facts { origins: &origins, features: Some(&features) };
+    choose(&objective(text).expect("an objective"), &needs, &sources, &facts)
 }
 
 fn only(choice: &Choice) -> &ChoiceVerdict {
     let [verdict] = choice.verdicts.as_slice() else { panic!("{choice:?}") };
     verdict
+}
+
+/// Of one run with one table.
+fn verdict_of(text: &str, needs: &[&str], ask: &FakeRun) -> ChoiceVerdict {
+    only(&asked(text, needs, &[fake_run(ask)])).clone()
 }
 
 fn journal(blocks: u32, medians_us: [f64; 3]) -> FakeRun {
@@ -117,8 +117,7 @@ fn features() -> FeatureAnswers {
 
 #[test]
 fn the_fastest_is_chosen_and_the_others_stand_behind_it() {
-    let choice = asked("journal tail", &[], &[fake_run(&journal(9, [200.0, 140.0, 560.0]))]);
-    let verdict = only(&choice);
+    let verdict = verdict_of("journal tail", &[], &journal(9, [200.0, 140.0, 560.0]));
     assert_eq!(verdict.best, ["xfs"], "{verdict:?}");
     let order: Vec<_> = verdict.standings.iter().map(|duel| duel.other.as_str()).collect();
     assert_eq!(order, ["ext4", "btrfs"]);
@@ -137,25 +136,21 @@ fn the_fastest_is_chosen_and_the_others_stand_behind_it() {
 
 #[test]
 fn what_is_not_told_apart_is_named_and_what_is_equal_with_the_margin() {
-    let choice = asked("journal tail", &[], &[fake_run(&journal(9, [150.0, 150.0, 560.0]))]);
-    let verdict = only(&choice);
+    let verdict = verdict_of("journal tail", &[], &journal(9, [150.0, 150.0, 560.0]));
     assert_eq!(verdict.best, ["ext4", "xfs"], "{verdict:?}");
     assert!(verdict.sentences[0].ends_with("ext4 and xfs; they are not told apart."));
     assert!(verdict.sentences[1].contains("not told from xfs (1.00x ["), "{verdict:?}");
     assert!(verdict.would_change.iter().any(|text| text.contains("--until-decided")));
-    let choice = asked("durable.p50", &[], &[fake_run(&journal(40, [150.0, 150.0, 560.0]))]);
-    let verdict = only(&choice);
+    let verdict = verdict_of("durable.p50", &[], &journal(40, [150.0, 150.0, 560.0]));
     assert_eq!((verdict.end, verdict.best.len()), (AnswerEnd::Equal, 2), "{verdict:?}");
     assert!(verdict.sentences[0].ends_with(": ext4 and xfs are equal within 5 %."));
 }
 
 #[test]
 fn a_ruled_out_winner_is_named_with_its_condition() {
-    let run = || fake_run(&journal(9, [200.0, 300.0, 100.0]));
-    let free = asked("journal tail", &[], &[run()]);
-    assert_eq!(only(&free).best, ["btrfs"]);
-    let bound = asked("journal tail", &["distribution=RHEL"], &[run()]);
-    let verdict = only(&bound);
+    let ask = journal(9, [200.0, 300.0, 100.0]);
+    assert_eq!(verdict_of("journal tail", &[], &ask).best, ["btrfs"]);
+    let verdict = verdict_of("journal tail", &["distribution=RHEL"], &ask);
     assert_eq!(verdict.best, ["ext4"], "{verdict:?}");
     assert_eq!((verdict.ruled_out.len(), verdict.ruled_out[0].label.as_str()), (1, "btrfs"));
     let text = verdict.sentences.join(" ");
@@ -174,22 +169,14 @@ fn a_ruled_out_winner_is_named_with_its_condition() {
 
 #[test]
 fn a_loser_that_is_ruled_out_changes_nothing() {
-    let bound = asked(
-        "journal tail",
-        &["distribution=RHEL"],
-        &[fake_run(&journal(9, [200.0, 300.0, 900.0]))],
-    );
-    assert!(
-        only(&bound).would_change.iter().all(|text| !text.contains("distribution")),
-        "{bound:?}"
-    );
+    let ask = journal(9, [200.0, 300.0, 900.0]);
+    let bound = verdict_of("journal tail", &["distribution=RHEL"], &ask);
+    assert!(bound.would_change.iter().all(|text| !text.contains("distribution")), "{bound:?}");
 }
 
 #[test]
 fn features_are_met_missing_or_not_known() {
-    let choice =
-        asked("journal tail", &["reflink"], &[fake_run(&journal(9, [100.0, 200.0, 300.0]))]);
-    let verdict = only(&choice);
+    let verdict = verdict_of("journal tail", &["reflink"], &journal(9, [100.0, 200.0, 300.0]));
     assert_eq!(verdict.best, ["xfs"], "not known does not rule out: {verdict:?}");
     let text = verdict.sentences.join(" ");
     assert!(text.contains("Ruled out, reflink: ext4 (FICLONE: EOPNOTSUPP)."), "{text}");
@@ -202,35 +189,30 @@ fn features_are_met_missing_or_not_known() {
 
 #[test]
 fn nobody_left_is_said() {
-    let choice =
-        asked("journal tail", &["systems=Plan9"], &[fake_run(&journal(9, [100.0, 200.0, 300.0]))]);
-    let verdict = only(&choice);
+    let verdict =
+        verdict_of("journal tail", &["systems=Plan9"], &journal(9, [100.0, 200.0, 300.0]));
     assert!(verdict.best.is_empty());
     assert!(
         verdict.sentences[0].ends_with("nothing is chosen: no candidate fulfils every condition."),
         "{verdict:?}"
     );
-    let one = asked(
-        "journal tail",
-        &["reflink", "journal", "systems=IRIX"],
-        &[fake_run(&journal(9, [100.0, 200.0, 300.0]))],
-    );
+    let needs = ["reflink", "journal", "systems=IRIX"];
+    let one = verdict_of("journal tail", &needs, &journal(9, [100.0, 200.0, 300.0]));
     let said = "xfs is the only one left, compared with nothing.";
-    assert!(only(&one).sentences[0].ends_with(said), "{one:?}");
-    assert_eq!(only(&one).end, AnswerEnd::NoAnswer, "nothing was beaten");
+    assert!(one.sentences[0].ends_with(said), "{one:?}");
+    assert_eq!(one.end, AnswerEnd::NoAnswer, "nothing was beaten");
 }
 
 #[test]
 fn too_few_blocks_choose_nothing_and_say_how_many_it_takes() {
-    let choice = asked("journal tail", &[], &[fake_run(&journal(5, [100.0, 200.0, 900.0]))]);
-    let verdict = only(&choice);
+    let verdict = verdict_of("journal tail", &[], &journal(5, [100.0, 200.0, 900.0]));
     assert!(verdict.best.is_empty(), "{verdict:?}");
     assert!(
         verdict.sentences[0].contains("5 blocks, and these candidates need 8 at least"),
         "{verdict:?}"
     );
-    let enough = asked("journal tail", &[], &[fake_run(&journal(9, [100.0, 200.0, 900.0]))]);
-    assert_eq!(only(&enough).best, ["ext4"]);
+    let enough = verdict_of("journal tail", &[], &journal(9, [100.0, 200.0, 900.0]));
+    assert_eq!(enough.best, ["ext4"]);
 }
 
 #[test]
@@ -261,18 +243,13 @@ fn weights_decide_and_each_number_alone_is_told() {
         FakeCandidate { tail: 0.2, ..FakeCandidate::new("ext4", 500.0, 200_000.0) },
         FakeCandidate { tail: 0.9, ..FakeCandidate::new("xfs", 500.0, 100_000.0) },
     ];
-    let run = || fake_run(&FakeRun { candidates: candidates.clone(), ..journal(9, [1.0; 3]) });
-    let tail = asked("0.1*durable.p50 + durable.p99", &[], &[run()]);
-    assert_eq!(only(&tail).best, ["ext4"], "{tail:?}");
-    assert!(
-        only(&tail)
-            .would_change
-            .iter()
-            .any(|text| text == "other weights (exploratory): by durable.p50 alone xfs"),
-        "{tail:?}"
-    );
-    let middle = asked("5*durable.p50 + durable.p99", &[], &[run()]);
-    assert_eq!(only(&middle).best, ["xfs"]);
+    let ask = FakeRun { candidates, ..journal(9, [1.0; 3]) };
+    let tail = verdict_of("0.1*durable.p50 + durable.p99", &[], &ask);
+    assert_eq!(tail.best, ["ext4"], "{tail:?}");
+    let by_one = "other weights (exploratory): by durable.p50 alone xfs";
+    assert!(tail.would_change.iter().any(|text| text == by_one), "{tail:?}");
+    let middle = verdict_of("5*durable.p50 + durable.p99", &[], &ask);
+    assert_eq!(middle.best, ["xfs"]);
 }
 
 #[test]
@@ -285,11 +262,10 @@ fn a_gate_withholds_a_choice_and_tails_need_episodes() {
     )];
     let plain =
         FakeRun { syncs: vec!["none".into()], mishaps: short, ..journal(9, [100.0, 200.0, 300.0]) };
-    let choice = asked("journal tail", &[], &[fake_run(&plain)]);
     let said =
         "the periodic work of the file systems was not covered in 9 of 9 blocks of ext4 and xfs";
-    let first = &only(&choice).sentences[0];
-    assert!(first.contains(said) && !first.contains("at least"), "{choice:?}");
+    let first = &verdict_of("journal tail", &[], &plain).sentences[0];
+    assert!(first.contains(said) && !first.contains("at least"), "{first}");
     let mut run = fake_run(&FakeRun { measure_s: 4, ..plain.clone() });
     let is_short = |trial: &mut pickfs_record::TrialRecord| {
         trial.flags.clear();
@@ -304,24 +280,15 @@ fn a_gate_withholds_a_choice_and_tails_need_episodes() {
         let choice = asked(&metric, &[], std::slice::from_ref(&run));
         assert_eq!(only(&choice).sentences[0].contains(said), is_withheld, "{choice:?}");
     }
-    let far = asked(
-        "durable.p99.999",
-        &[],
-        &[fake_run(&FakeRun { rate_per_s: 10.0, ..journal(9, [100.0, 200.0, 300.0]) })],
-    );
-    assert!(
-        only(&far).sentences[0].contains("no candidate has a result that carries it"),
-        "{far:?}"
-    );
+    let rare = FakeRun { rate_per_s: 10.0, ..journal(9, [100.0, 200.0, 300.0]) };
+    let far = verdict_of("durable.p99.999", &[], &rare);
+    assert!(far.sentences[0].contains("no candidate has a result that carries it"), "{far:?}");
 }
 
 #[test]
 fn a_rate_that_the_plan_set_is_no_score() {
-    let choice = asked("append.rate", &[], &[fake_run(&journal(9, [100.0, 200.0, 300.0]))]);
-    assert!(
-        only(&choice).aside.iter().all(|(_, why)| why.contains("set by the plan")),
-        "{choice:?}"
-    );
+    let verdict = verdict_of("append.rate", &[], &journal(9, [100.0, 200.0, 300.0]));
+    assert!(verdict.aside.iter().all(|(_, why)| why.contains("set by the plan")), "{verdict:?}");
 }
 
 #[test]
@@ -382,31 +349,24 @@ fn a_workload_that_is_not_there_is_named() {
 #[test]
 fn disturbed_trials_choose_nothing_and_the_choice_without_them_is_told() {
     let mishaps = (1..=9).map(|block| Mishap::disturbed("xfs", "", block, 3.0)).collect();
-    let run = fake_run(&FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) });
-    let choice = asked("durable.p50", &[], &[run]);
-    assert_eq!(only(&choice).end, AnswerEnd::NoAnswer, "{choice:?}");
+    let ask = FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) };
+    let verdict = verdict_of("durable.p50", &[], &ask);
+    assert_eq!(verdict.end, AnswerEnd::NoAnswer, "{verdict:?}");
     let gate = "other virtual machines took the CPU in 9 of 9 blocks of ext4 and xfs; these are not ranked";
-    assert!(only(&choice).sentences[0].contains(gate), "{choice:?}");
-    assert!(
-        only(&choice)
-            .would_change
-            .contains(&"disturbed trials: without them xfs (exploratory)".to_string()),
-        "{choice:?}"
-    );
+    assert!(verdict.sentences[0].contains(gate), "{verdict:?}");
+    let without = "disturbed trials: without them xfs (exploratory)".to_string();
+    assert!(verdict.would_change.contains(&without), "{verdict:?}");
 }
 
 #[test]
 fn skipped_candidates_and_directories_are_told() {
     let mishaps = vec![Mishap::skipped("btrfs", "no btrfs here", "modprobe btrfs")];
-    let run = fake_run(&FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) });
-    let choice = asked("durable.p50", &[], &[run]);
-    assert!(
-        only(&choice).sentences.iter().any(|text| text.contains("btrfs (skipped: no btrfs here)")),
-        "{choice:?}"
-    );
+    let ask = FakeRun { mishaps, ..journal(9, [200.0, 140.0, 560.0]) };
+    let said = verdict_of("durable.p50", &[], &ask).sentences.join("\n");
+    assert!(said.contains("btrfs (skipped: no btrfs here)"), "{said}");
     let folder = FakeRun { backing: BackingKind::Directory, ..journal(9, [200.0, 140.0, 560.0]) };
-    let choice = asked("durable.p50", &[], &[fake_run(&folder)]);
-    assert!(only(&choice).conditions[0].contains("never ranked against fresh"), "{choice:?}");
+    let verdict = verdict_of("durable.p50", &[], &folder);
+    assert!(verdict.conditions[0].contains("never ranked against fresh"), "{verdict:?}");
 }
 
 #[test]
@@ -433,18 +393,9 @@ fn conditions_are_read_or_explained() {
 #[test]
 fn what_is_written_down_rules_out_or_not() {
     let fit = |fs: &str, need: &str| {
-        let run = || {
-            fake_run(&FakeRun {
-                candidates: vec![
-                    FakeCandidate::new(fs, 500.0, 1e5),
-                    FakeCandidate::new("xfs", 500.0, 1e5),
-                ],
-                reference: fs.into(),
-                ..journal(5, [1.0; 3])
-            })
-        };
-        let choice = asked("durable.p50", &[need], &[run()]);
-        let verdict = only(&choice).clone();
+        let candidates = [fs, "xfs"].map(|fs| FakeCandidate::new(fs, 500.0, 1e5)).into();
+        let ask = FakeRun { candidates, reference: fs.into(), ..journal(5, [1.0; 3]) };
+        let verdict = verdict_of("durable.p50", &[need], &ask);
         let is_out = verdict.ruled_out.iter().any(|entry| entry.label == fs);
         let is_open = verdict.not_known.iter().any(|entry| entry.label == fs);
         (is_out, is_open)
@@ -494,8 +445,7 @@ fn blocks_of_other_work_are_in_no_pair() {
 
 #[test]
 fn what_is_not_chosen_has_estimates_and_the_number_of_blocks_that_it_needs() {
-    let choice = asked("journal", &[], &[fake_run(&journal(4, [200.0, 140.0, 560.0]))]);
-    let verdict = only(&choice);
+    let verdict = verdict_of("journal", &[], &journal(4, [200.0, 140.0, 560.0]));
     assert!(verdict.best.is_empty(), "{verdict:?}");
     let said = verdict.sentences.join(" ");
     let begin =

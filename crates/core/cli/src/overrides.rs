@@ -93,7 +93,8 @@ fn change_candidates(plan: &mut Plan, choice: &PlanChanges) -> anyhow::Result<()
     Ok(())
 }
 
-fn one_or_more(text: &str) -> Vec<&str> {
+/// Commas stand between names, but within options they belong to the candidate.
+pub fn one_or_more(text: &str) -> Vec<&str> {
     match text.contains([':', ';']) {
         true => vec![text],
         false => text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
@@ -329,5 +330,16 @@ fn word(text: &str) -> Value {
             Ok(number) if number.is_finite() => number.into(),
             _ => text.into(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_part_names_but_not_options() {
+        assert_eq!(one_or_more("ext4,xfs, btrfs"), ["ext4", "xfs", "btrfs"]);
+        assert_eq!(one_or_more("ext4:noatime,barrier=0"), ["ext4:noatime,barrier=0"]);
     }
 }

@@ -19,7 +19,7 @@ use pickfs_candidate::packages::Family;
 
 use crate::{
     exit::Exit,
-    terminal::{has_colour, put},
+    terminal::{has_colour, put, width},
 };
 
 pub fn print_run(
@@ -137,10 +137,7 @@ fn ground(backing: &BackingSpec) -> String {
 
 /// Columns of the terminal, at most 120; 100 elsewhere.
 pub fn columns() -> usize {
-    match rustix::termios::tcgetwinsize(std::io::stdout()) {
-        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col).min(120),
-        _ => 100,
-    }
+    width().map_or(100, |columns| columns.min(120))
 }
 
 #[cfg(test)]

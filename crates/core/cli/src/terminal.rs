@@ -55,10 +55,16 @@ pub fn say(line: &str) -> io::Result<()> {
 
 /// Indented from the second line of a terminal on; one line elsewhere, for programs that read it.
 pub fn flow(text: &str, indent: usize) {
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 => put(&folded(text, usize::from(size.ws_col), indent)),
-        _ => line(text),
+    match width() {
+        Some(columns) => put(&folded(text, columns, indent)),
+        None => line(text),
     }
+}
+
+/// Columns of the terminal that standard output is, where it is one and says so.
+pub fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 fn folded(text: &str, columns: usize, indent: usize) -> String {

@@ -5,7 +5,7 @@ mod guest_kernel;
 mod pickfs;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
@@ -38,15 +38,10 @@ fn files_of(run: &Path) -> Vec<String> {
     names
 }
 
-fn setting() -> Option<(PathBuf, tempfile::TempDir, PathBuf)> {
-    let (cache, _) = kernel()?;
-    let (kept, out) = folder();
-    Some((cache, kept, out))
-}
-
 #[test]
 fn a_cell_in_a_guest_names_engine_driver_kernel_and_block_size() {
-    let Some((cache, _kept, out)) = setting() else { return };
+    let Some((cache, _)) = kernel() else { return };
+    let (_kept, out) = folder();
     let said = output_within(3, &mut guest_run(&cache, &out, "1s"));
     let error = String::from_utf8_lossy(&said.stderr).into_owned();
     assert_eq!(said.status.code(), Some(0), "{error}");
@@ -69,7 +64,8 @@ fn a_cell_in_a_guest_names_engine_driver_kernel_and_block_size() {
 
 #[test]
 fn a_guest_that_is_killed_is_a_failed_row_and_leaves_nothing() {
-    let Some((cache, _kept, out)) = setting() else { return };
+    let Some((cache, _)) = kernel() else { return };
+    let (_kept, out) = folder();
     let mut lab = started(&cache, &out);
     signal_engine(&out, Signal::KILL);
     let ended = until("the end of the lab", || lab.try_wait().unwrap());
@@ -84,7 +80,8 @@ fn a_guest_that_is_killed_is_a_failed_row_and_leaves_nothing() {
 
 #[test]
 fn a_guest_does_not_outlive_a_lab_that_is_killed() {
-    let Some((cache, _kept, out)) = setting() else { return };
+    let Some((cache, _)) = kernel() else { return };
+    let (_kept, out) = folder();
     let mut lab = started(&cache, &out);
     until("an engine", || engines_over(&out).pop());
     kill_process(Pid::from_child(&lab), Signal::KILL).unwrap();

@@ -58,6 +58,15 @@ fn plan(place: &Path, labels: &[&str], words: &str) -> PathBuf {
     file
 }
 
+/// What a plan asks of its candidates, without a raw probe.
+fn asked(blocks: usize, sync: &str, rate: &str, primary: &[&str], measure: &str) -> String {
+    format!(
+        "params = {{ sync = \"{sync}\", rate = \"{rate}\" }}\n\
+         [design]\nblocks = {blocks}\nreference = \"A\"\nprimary = {primary:?}\n\
+         [timing]\nraw_probe = \"0ms\"\nwarmup = \"50ms\"\nmeasure = \"{measure}\"\nsettle = \"1s\""
+    )
+}
+
 fn words<'a>(plan: &'a Path, device: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let common = ["run", plan.to_str().unwrap(), "--device", device, "--erase"];
     let state = ["--device-state", "discarded", "--set", "file_size=1MiB", "--yes"];
@@ -117,14 +126,8 @@ fn a_rare_long_stall_is_not_hidden_by_a_quick_median() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let _turn = turn();
     let (_folder, place) = folder();
-    let plan = plan(
-        &place,
-        &["A", "B"],
-        "params = { sync = \"fdatasync\", rate = \"50/s\" }\n\
-         [design]\nblocks = 8\nreference = \"A\"\n\
-         primary = [{ op = \"durable\", quantile = 0.9 }, { op = \"durable\", quantile = 0.5 }]\n\
-         [timing]\nraw_probe = \"0ms\"\nwarmup = \"50ms\"\nmeasure = \"1s\"\nsettle = \"1s\"",
-    );
+    let asked = asked(BLOCKS, "fdatasync", "50/s", &["durable.p90", "durable.p50"], "1s");
+    let plan = plan(&place, &["A", "B"], &asked);
     let disk = SlowDisk::mount(DISK_BYTES);
     let device = disk.attach();
     let words = words(&plan, device.path(), &[]);
@@ -153,14 +156,8 @@ fn a_commit_that_was_put_off_is_paid() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let _turn = turn();
     let (_folder, place) = folder();
-    let plan = plan(
-        &place,
-        &["A", "B"],
-        "params = { sync = \"none\", rate = \"1000/s\" }\n\
-         [design]\nblocks = 8\nreference = \"A\"\n\
-         primary = [{ op = \"append\", quantile = 0.5 }, { op = \"append\", statistic = \"mean\" }]\n\
-         [timing]\nraw_probe = \"0ms\"\nwarmup = \"50ms\"\nmeasure = \"100ms\"\nsettle = \"1s\"",
-    );
+    let asked = asked(BLOCKS, "none", "1000/s", &["append.p50", "append.mean"], "100ms");
+    let plan = plan(&place, &["A", "B"], &asked);
     let disk = SlowDisk::mount(DISK_BYTES);
     let device = disk.attach();
     let words = words(&plan, device.path(), &[]);
@@ -218,14 +215,8 @@ fn a_worker_on_the_measuring_processor_is_the_candidates() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]) || !has_processors());
     let _turn = turn();
     let (_folder, place) = folder();
-    let plan = plan(
-        &place,
-        &["A", "B"],
-        "params = { sync = \"none\", rate = \"1000/s\" }\n\
-         [design]\nblocks = 8\nreference = \"A\"\n\
-         primary = [{ op = \"append\", quantile = 0.98 }]\n\
-         [timing]\nraw_probe = \"0ms\"\nwarmup = \"50ms\"\nmeasure = \"1s\"\nsettle = \"1s\"",
-    );
+    let asked = asked(BLOCKS, "none", "1000/s", &["append.p98"], "1s");
+    let plan = plan(&place, &["A", "B"], &asked);
     let disk = SlowDisk::mount(DISK_BYTES);
     let (device, cpus) = (disk.attach(), cpus());
     let (is_at_work, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -449,14 +440,8 @@ fn what_one_leaves_to_the_next_is_nobodys_advantage() {
     only_if!(may_run(&["mkfs.ext4", "losetup", "/dev/fuse"]));
     let _turn = turn();
     let (_folder, place) = folder();
-    let plan = plan(
-        &place,
-        &["A", "B", "C"],
-        "params = { sync = \"fdatasync\", rate = \"50/s\" }\n\
-         [design]\nblocks = 12\nreference = \"A\"\n\
-         primary = [{ op = \"durable\", quantile = 0.5 }]\n\
-         [timing]\nraw_probe = \"0ms\"\nwarmup = \"50ms\"\nmeasure = \"300ms\"\nsettle = \"1s\"",
-    );
+    let asked = asked(12, "fdatasync", "50/s", &["durable.p50"], "300ms");
+    let plan = plan(&place, &["A", "B", "C"], &asked);
     let disk = SlowDisk::mount(DISK_BYTES);
     let device = disk.attach();
     let words = words(&plan, device.path(), &[]);

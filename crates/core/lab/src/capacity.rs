@@ -39,7 +39,7 @@ pub fn seek(
         Search { ask, spec, interrupt, attempts: 0, failed: Vec::new(), held: Vec::new(), blank };
     let found = search(range, |rate| search_state.attempt(rate, run))?;
     let Search { attempts, failed, mut held, .. } = search_state;
-    let voted_per_s = held_per_s(found);
+    let (voted_per_s, text) = told(found);
     if let Some(at) = held.iter().position(|(rate, _)| *rate == voted_per_s) {
         *record = held.swap_remove(at).1;
     }
@@ -48,7 +48,7 @@ pub fn seek(
     if let Capacity::AtLeast { .. } = found {
         record.counts.insert(AT_LIMIT_KEY.into(), 1.0);
     }
-    record.notes.push(words(found, attempts));
+    record.notes.push(format!("capacity: {text} ({attempts} attempts)"));
     record.notes.extend(failed.first().map(|first| {
         format!(
             "capacity: {} of {attempts} attempts failed and held nothing: {first}",
@@ -56,10 +56,7 @@ pub fn seek(
         )
     }));
     match found {
-        Capacity::Under { missed_per_s } => {
-            let lowest = significant(missed_per_s);
-            Err(TrialError::Failed(format!("not even {lowest} operations a second were held")))
-        }
+        Capacity::Under { .. } => Err(TrialError::Failed(text)),
         _ => Ok(()),
     }
 }
@@ -114,28 +111,19 @@ impl Search<'_> {
     }
 }
 
-fn held_per_s(found: Capacity) -> f64 {
+/// The rate that was held, 0 where none was, and what to say of it.
+fn told(found: Capacity) -> (f64, String) {
+    let held = |rate_per_s| format!("{} operations a second were held", significant(rate_per_s));
     match found {
-        Capacity::Between { held_per_s, .. } | Capacity::AtLeast { held_per_s } => held_per_s,
-        Capacity::Under { .. } => 0.0,
-    }
-}
-
-fn words(found: Capacity, attempts: u32) -> String {
-    let text = match found {
-        Capacity::Between { held_per_s, missed_per_s } => format!(
-            "{} operations a second were held, {} were not",
-            significant(held_per_s),
-            significant(missed_per_s)
-        ),
+        Capacity::Between { held_per_s, missed_per_s } => {
+            let missed = significant(missed_per_s);
+            (held_per_s, format!("{}, {missed} were not", held(held_per_s)))
+        }
         Capacity::AtLeast { held_per_s } => {
-            format!("{} operations a second were held, {AT_LIMIT_WORDS}", significant(held_per_s))
+            (held_per_s, format!("{}, {AT_LIMIT_WORDS}", held(held_per_s)))
         }
-        Capacity::Under { missed_per_s } => {
-            format!("not even {} operations a second were held", significant(missed_per_s))
-        }
-    };
-    format!("capacity: {text} ({attempts} attempts)")
+        Capacity::Under { missed_per_s } => (0.0, format!("not even {}", held(missed_per_s))),
+    }
 }
 
 fn make_folder(path: &Path) -> Result<(), TrialError> {

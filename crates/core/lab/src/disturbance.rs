@@ -6,7 +6,8 @@
 //!
 //! A CPU's time is counted in whole ticks, each of what runs when the clock ticks; a program's is the time that it ran. A
 //! load on a grid of milliseconds that every tick meets awake had 11 % of its own CPU counted as others'. So what a CPU's
-//! ticks leave to others is foreign only as far as foreign programs, those that ended too, took user time.
+//! ticks leave to others is foreign only as far as foreign programs, with their threads and children that ended, took user
+//! time on any CPU. In a container, where /proc does not show them, it is by ticks alone.
 
 use std::{
     collections::BTreeMap,
@@ -39,6 +40,7 @@ pub struct DisturbanceMeter {
 
 #[derive(Debug, Clone)]
 struct Reading {
+    at: Instant,
     /// Of the CPU that measures, else of one CPU of the machine on average.
     cpu: CpuTicks,
     cpus: f64,
@@ -94,11 +96,11 @@ impl DisturbanceMeter {
         let (foreign_bytes, disk_foreign_share, disk_takers) = self.on_the_disk();
         let elapsed_s = self.began.elapsed().as_secs_f64().max(0.01);
         let ticks = elapsed_s * ticks_per_second() as f64;
-        let window_ticks = ticks.min(self.window.as_secs_f64() * ticks_per_second() as f64);
-        let ended = ended_since(self.others.ended.as_ref(), others.ended.as_ref());
-        let of_programs = ended.map(|ended| (taken.user_ticks + ended) as f64 / window_ticks);
-        let foreign_user_share = bounded(by_tick, of_programs);
-        let true_share = if by_tick > 0.0 { foreign_user_share / by_tick } else { 1.0 };
+        let read_s = (self.last.at - self.first.at).as_secs_f64().max(0.01);
+        let taken_ticks = user_ticks_since(self.others.programs.as_ref(), others.programs.as_ref());
+        let most = taken_ticks.map(|taken| taken as f64 / (read_s * ticks_per_second() as f64));
+        let foreign_user_share = bounded(by_tick, most);
+        let true_share = if by_tick > 0.0 { foreign_user_share / by_tick } else { 0.0 };
         self.seconds.iter_mut().for_each(|(_, foreign)| *foreign *= true_share);
         let takers = largest(taken.by_name, ticks, TAKER_SHARE_MIN);
         let disk_takers = largest(disk_takers, elapsed_s, TAKER_BYTES_PER_S_MIN);
@@ -149,7 +151,7 @@ fn largest(spent: BTreeMap<String, u64>, per: f64, at_least: f64) -> Vec<(String
 
 impl Reading {
     fn now(measuring: Option<u32>) -> Option<Reading> {
-        let times = CpuTimes::now().ok()?;
+        let (at, times) = (Instant::now(), CpuTimes::now().ok()?);
         let own = own_processes()?;
         let processor = times.processors.iter().find(|(number, _)| Some(*number) == measuring);
         let of_own = |process: &Process| match measuring {
@@ -157,6 +159,7 @@ impl Reading {
             None => process.user_ticks_with_ended_children(),
         };
         Some(Reading {
+            at,
             cpu: processor.map_or(times.machine, |(_, ticks)| *ticks),
             cpus: if processor.is_some() { 1.0 } else { times.processors.len().max(1) as f64 },
             own_user_ticks: own.iter().map(of_own).sum(),
@@ -201,14 +204,14 @@ struct Stranger {
     processor: Option<u32>,
 }
 
-/// User ticks of programs that ended, by who waited for them.
-type Ended = BTreeMap<(u32, u64), u64>;
+/// User ticks of each program, with those of its threads and children that ended.
+type Programs = BTreeMap<(u32, u64), u64>;
 
 struct Others {
     /// Every thread of the machine but the kernel's own.
     running: Strangers,
     /// Absent where /proc does not show every program of the machine: in a container.
-    ended: Option<Ended>,
+    programs: Option<Programs>,
 }
 
 impl Others {
@@ -217,9 +220,9 @@ impl Others {
         let programs = process::all(&host).unwrap_or_default();
         let is_whole = programs.iter().any(|program| program.is_kernel_thread);
         let of = |program: &Process| {
-            ((program.process_id, program.start_ticks), program.ended_children_user_ticks)
+            ((program.process_id, program.start_ticks), program.user_ticks_with_ended_children())
         };
-        let ended = is_whole.then(|| programs.iter().map(of).collect());
+        let ticks = is_whole.then(|| programs.iter().map(of).collect());
         let programs = programs.into_iter().filter(|program| !program.is_kernel_thread);
         let threads = programs.flat_map(|program| {
             let threads = process::threads(program.process_id, &host).unwrap_or_default();
@@ -230,7 +233,7 @@ impl Others {
                 (key, Stranger { process_id, name, user_ticks, system_ticks, processor })
             })
         });
-        Others { running: threads.collect(), ended }
+        Others { running: threads.collect(), programs: ticks }
     }
 }
 
@@ -239,8 +242,8 @@ fn bounded(by_tick: f64, of_programs: Option<f64>) -> f64 {
     of_programs.map_or(by_tick, |most| by_tick.min(most))
 }
 
-/// Those of others that ended between the two.
-fn ended_since(before: Option<&Ended>, after: Option<&Ended>) -> Option<u64> {
+/// Of programs that are not ours. One that ended in between counts whole, in who waited for it: never too few.
+fn user_ticks_since(before: Option<&Programs>, after: Option<&Programs>) -> Option<u64> {
     let (before, after) = before.zip(after)?;
     let mut is_ours = ours();
     let grown = |(key, ticks): (&(u32, u64), &u64)| {
@@ -252,8 +255,6 @@ fn ended_since(before: Option<&Ended>, after: Option<&Ended>) -> Option<u64> {
 
 #[derive(Default)]
 struct Taken {
-    /// On any CPU.
-    user_ticks: u64,
     system_ticks: u64,
     by_name: BTreeMap<String, u64>,
 }
@@ -268,7 +269,6 @@ fn taken(before: &Strangers, after: &Strangers, measuring: Option<u32>) -> Taken
         if user + system == 0 || is_ours(stranger.process_id) {
             continue;
         }
-        taken.user_ticks += user;
         let mut name = stranger.name.clone();
         match measuring.is_none() || stranger.processor == measuring {
             true => taken.system_ticks += system,
@@ -334,7 +334,9 @@ mod tests {
 
     #[test]
     fn shares_count_only_what_is_not_ours() {
+        let at = Instant::now();
         let reading = |user_ticks, steal_ticks, idle_ticks, own_user_ticks| Reading {
+            at,
             cpu: CpuTicks { user_ticks, steal_ticks, idle_ticks, ..CpuTicks::default() },
             cpus: 1.0,
             own_user_ticks,
@@ -357,7 +359,7 @@ mod tests {
         let before = Strangers::from([((1, 7), of(0, 5, 5)), ((2, 7), of(1, 10, 10))]);
         let after = Strangers::from([((1, 7), of(0, 95, 65)), ((2, 7), of(1, 10, 13))]);
         let found = taken(&before, &after, Some(1));
-        assert_eq!((found.user_ticks, found.system_ticks), (90, 3));
+        assert_eq!(found.system_ticks, 3);
         let named = |found: Taken| largest(found.by_name, 1.0, 1.0);
         let other = format!("on0{ON_OTHER_CPUS}");
         assert_eq!(named(found), [("on1".into(), 3.0), (other, 150.0)]);
@@ -367,11 +369,30 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_ended_counts_once_and_in_a_container_nothing_is_known_of_it() {
-        let of = |ticks| Ended::from([((u32::MAX, 7), ticks)]);
-        assert_eq!(ended_since(Some(&of(40)), Some(&of(65))), Some(25));
-        assert_eq!(ended_since(Some(&Ended::new()), Some(&of(65))), Some(65), "begun since");
-        assert_eq!(ended_since(Some(&of(40)), None), None);
+    fn programs_count_what_they_grew_by_and_in_a_container_nothing_is_known_of_them() {
+        let of = |ticks| Programs::from([((u32::MAX, 7), ticks)]);
+        assert_eq!(user_ticks_since(Some(&of(40)), Some(&of(65))), Some(25));
+        assert_eq!(
+            user_ticks_since(Some(&Programs::new()), Some(&of(65))),
+            Some(65),
+            "begun since"
+        );
+        assert_eq!(user_ticks_since(Some(&of(40)), None), None);
+    }
+
+    /// A program that is nothing but threads that end has none to be found at either end.
+    #[test]
+    fn threads_that_ended_in_a_living_program_count() {
+        let id = std::process::id();
+        let own = |others: Others| {
+            let programs = others.programs?;
+            programs.iter().find(|(key, _)| key.0 == id).map(|(_, ticks)| *ticks)
+        };
+        let Some(before) = own(Others::now()) else { return };
+        std::thread::spawn(|| spin(Duration::from_millis(100))).join().expect("joined");
+        let after = own(Others::now()).expect("still here");
+        let ticks = pickfs_sys::cpu_time::ticks_per_second() / 10;
+        assert!(after - before + 2 >= ticks, "100 ms are {ticks} ticks, not {}", after - before);
     }
 
     #[test]

@@ -48,10 +48,8 @@ fn file_system(row: &fs::FileSystem, packages: &mut Vec<String>) -> FileSystemDi
 
 fn guest_route(row: &fs::FileSystem) -> (String, String) {
     let Some(engines) = engines() else { return Default::default() };
-    match engines.names().iter().find(|name| engines.gap(row, name).is_none()) {
-        Some(name) => ((*name).into(), engines.missing(row).join(", ")),
-        None => Default::default(),
-    }
+    let first = engines.names().iter().find(|name| engines.gap(row, name).is_none());
+    first.map(|name| ((*name).into(), engines.missing(row).join(", "))).unwrap_or_default()
 }
 
 fn buildable(row: &fs::FileSystem) -> String {

@@ -144,16 +144,11 @@ fn holds(wanted: &Map<String, Value>, levels: &[(String, Value)]) -> bool {
 /// The product of all axes, the first varying slowest.
 fn combinations(plan: &Plan) -> Vec<Vec<(String, Value)>> {
     plan.axes.iter().fold(vec![Vec::new()], |product, axis| {
-        product
-            .iter()
-            .flat_map(|head| {
-                axis.levels.iter().map(move |level| {
-                    let mut levels = head.clone();
-                    levels.push((axis.name.clone(), level.clone()));
-                    levels
-                })
-            })
-            .collect()
+        let longer = |head: &Vec<(String, Value)>| {
+            let with = |level: &Value| [&head[..], &[(axis.name.clone(), level.clone())]].concat();
+            axis.levels.iter().map(with).collect::<Vec<_>>()
+        };
+        product.iter().flat_map(longer).collect()
     })
 }
 
@@ -258,8 +253,12 @@ primary = []
         )
     }
 
-    fn plan(extra: &str) -> Plan {
-        read_plan("t.toml", &plan_text(extra)).expect("a good plan")
+    fn plan(text: &str) -> Plan {
+        read_plan("t.toml", text).expect("a good plan")
+    }
+
+    fn expanded(text: &str) -> Expansion {
+        expand(&plan(text), &TOY, ceiling).expect("expands")
     }
 
     fn ceiling(candidate: &CandidateSpec) -> Durability {
@@ -268,7 +267,7 @@ primary = []
 
     #[test]
     fn cells_are_the_product_less_what_does_not_go_together() {
-        let expansion = expand(&plan(""), &TOY, ceiling).expect("expands");
+        let expansion = expanded(&plan_text(""));
         assert_eq!((expansion.cells.len(), expansion.skipped.len()), (8, 4));
         assert_eq!(expansion.cells[0].levels_text(), "sync=none, size=256");
         assert_eq!(expansion.skipped[0].reason, "msync needs the mmap write path");
@@ -278,7 +277,7 @@ primary = []
 
     #[test]
     fn a_memory_file_system_never_survives_more_than_the_process() {
-        let expansion = expand(&plan(""), &TOY, ceiling).expect("expands");
+        let expansion = expanded(&plan_text(""));
         let best = |fs: &str| {
             let cells = expansion.cells.iter().filter(|cell| cell.candidate.fs == fs);
             cells.map(|cell| cell.durability).max()
@@ -290,7 +289,7 @@ primary = []
     #[test]
     fn a_plan_may_leave_corners_out() {
         let without = r#"without = [{ candidate = "tmpfs", levels = { sync = "fdatasync" }, reason = "not durable" }]"#;
-        let expansion = expand(&plan(without), &TOY, ceiling).expect("expands");
+        let expansion = expanded(&plan_text(without));
         assert_eq!((expansion.cells.len(), expansion.skipped.len()), (6, 6));
         assert!(expansion.skipped.iter().any(|skipped| skipped.reason == "not durable"));
     }
@@ -299,8 +298,7 @@ primary = []
     fn one_factor_at_a_time_leaves_the_base_in_one_place() {
         let ask = |design: &str| {
             let text = plan_text("").replace("[design]", &format!("[design]\n{design}"));
-            let plan = read_plan("t.toml", &text).expect("a good plan");
-            let cells = expand(&plan, &TOY, ceiling).expect("expands").cells;
+            let cells = expanded(&text).cells;
             let name = |cell: &Cell| format!("{} {}", cell.candidate.label, cell.levels_text());
             cells.iter().map(name).collect::<Vec<_>>()
         };
@@ -323,8 +321,7 @@ primary = []
         let text = plan_text("")
             .replace("[design]", "[design]\ncombine = \"one-at-a-time\"\ncompare = \"size\"")
             .replace("reference = \"ext4\"", "reference = \"4096\"");
-        let plan = read_plan("t.toml", &text).expect("a good plan");
-        let cells = expand(&plan, &TOY, ceiling).expect("expands").cells;
+        let cells = expanded(&text).cells;
         let at = |size: &str| cells.iter().filter(|cell| cell.level("size") == Some(size)).count();
         assert_eq!((at("4096"), at("256")), (3, 1));
     }
@@ -332,7 +329,7 @@ primary = []
     #[test]
     fn parameters_may_change_with_a_level() {
         let adjust = r#"adjust = [{ levels = { sync = "fdatasync" }, params = { rate = 1000 } }]"#;
-        let expansion = expand(&plan(adjust), &TOY, ceiling).expect("expands");
+        let expansion = expanded(&plan_text(adjust));
         let slow = |cell: &&Cell| cell.workload.params["rate"].as_f64() == Some(1_000.0);
         assert_eq!(expansion.cells.iter().filter(slow).count(), 4);
         assert!(expansion.cells.iter().filter(slow).all(|c| c.level("sync") == Some("fdatasync")));
@@ -347,8 +344,7 @@ params = { rate = 10, sync = "fdatasync" }
 name = "fast"
 params = { rate = 1000 }"#;
         let text = plan_text("").replace(r#"sync = ["none", "fdatasync", "msync"]"#, "");
-        let plan = read_plan("t.toml", &format!("{text}{variant}")).expect("a good plan");
-        let expansion = expand(&plan, &TOY, ceiling).expect("expands");
+        let expansion = expanded(&format!("{text}{variant}"));
         assert_eq!(expansion.cells.len(), 8);
         let safe = expansion.cells.iter().filter(|c| c.level("variant") == Some("slow and safe"));
         assert!(safe.clone().all(|cell| cell.workload.params["sync"] == "fdatasync"));
@@ -358,7 +354,8 @@ params = { rate = 1000 }"#;
     #[test]
     fn two_levels_that_mean_the_same_are_refused() {
         let adjust = r#"adjust = [{ params = { size = 64 } }]"#;
-        let error = expand(&plan(adjust), &TOY, ceiling).expect_err("refused").to_string();
+        let error =
+            expand(&plan(&plan_text(adjust)), &TOY, ceiling).expect_err("refused").to_string();
         assert!(error.starts_with("ext4 sync=none, size=4096 stands twice"), "{error}");
     }
 
@@ -368,8 +365,7 @@ params = { rate = 1000 }"#;
             r#"sync = ["none", "fdatasync", "msync"]"#,
             r#""fs.read_ahead_kb" = [0, 128]"#,
         );
-        let plan = read_plan("t.toml", &text).expect("a good plan");
-        let expansion = expand(&plan, &TOY, ceiling).expect("expands");
+        let expansion = expanded(&text);
         assert_eq!(expansion.cells.len(), 8);
         let cell = &expansion.cells[0];
         assert_eq!(cell.knobs["fs.read_ahead_kb"], "0");
@@ -380,7 +376,7 @@ params = { rate = 1000 }"#;
 
     #[test]
     fn equal_questions_have_equal_names() {
-        let first = expand(&plan(""), &TOY, ceiling).expect("expands");
-        assert_eq!(first, expand(&plan(""), &TOY, ceiling).expect("expands"));
+        let first = expanded(&plan_text(""));
+        assert_eq!(first, expanded(&plan_text("")));
     }
 }

@@ -65,16 +65,13 @@ impl Explanation {
     pub fn of(plan: &Plan, record: &mut TrialRecord) -> Explanation {
         let also = plan.explain_also;
         let Some(above_ns) = plan.explain_above_ns else { return Explanation::default() };
-        if EXPLAIN.get().is_none() {
-            record.notes.push(
-                "slow operations not explained: build pickfs with its feature explain".into(),
-            );
-            return Explanation::default();
-        }
-        let operations = SlowOperations::create(above_ns).map(Arc::new);
+        let operations = match EXPLAIN.get() {
+            None => Err("build pickfs with its feature explain".to_owned()),
+            Some(_) => SlowOperations::create(above_ns).map_err(|error| error.to_string()),
+        };
         let operations = operations
-            .map_err(|error| record.notes.push(format!("slow operations not explained: {error}")));
-        Explanation { operations: operations.ok(), also, ending: None }
+            .map_err(|why| record.notes.push(format!("slow operations not explained: {why}")));
+        Explanation { operations: operations.ok().map(Arc::new), also, ending: None }
     }
 
     pub fn slow_operations(&self) -> Option<Arc<SlowOperations>> {

@@ -1,6 +1,8 @@
 //! Without sync a trial shorter than two periods of the write-back times a copy into memory: who puts off more looks
 //! faster. Such a trial ends with a sync of the file system, and the rows that rank hold their share of it.
 
+use std::collections::BTreeSet;
+
 use pickfs_analysis::{gates, panels::applies};
 use pickfs_candidate::fs;
 use pickfs_record::{
@@ -50,10 +52,8 @@ pub fn settle(plan: &mut Plan) {
 
 /// What is asked of cells that put work off where the plan asks nothing of them: the mean of their first operation.
 pub fn question(plan: &Plan) -> Option<Metric> {
-    let workload = pickfs_workload::find(&plan.workload).ok()?;
     let cells = cells_asked(plan);
-    let params = workload.validate(&cells.first()?.workload.params).ok()?;
-    let op = (workload.ops)(&params).into_iter().next()?;
+    let op = first_op(cells.first()?)?;
     cells.iter().all(puts_off).then(|| Metric::new(&op, Statistic::Mean))
 }
 
@@ -61,16 +61,15 @@ pub fn question(plan: &Plan) -> Option<Metric> {
 pub fn ops(plan: &Plan, cell: &Cell) -> Vec<String> {
     let asked = plan.design.primary.iter().filter(|metric| applies(metric, cell));
     let asked = asked.filter_map(|metric| metric.op.strip_suffix(WITH_FINAL_SYNC));
-    let mut ops: Vec<String> = asked.map(String::from).collect();
-    let first = pickfs_workload::find(&cell.workload.name).ok().filter(|_| puts_off(cell));
-    let first = first.and_then(|workload| {
-        let params = workload.validate(&cell.workload.params).ok()?;
-        (workload.ops)(&params).into_iter().next()
-    });
-    ops.extend(first);
-    ops.sort();
-    ops.dedup();
-    ops
+    let first = puts_off(cell).then(|| first_op(cell)).flatten();
+    let ops: BTreeSet<String> = asked.map(String::from).chain(first).collect();
+    ops.into_iter().collect()
+}
+
+fn first_op(cell: &Cell) -> Option<String> {
+    let workload = pickfs_workload::find(&cell.workload.name).ok()?;
+    let params = workload.validate(&cell.workload.params).ok()?;
+    (workload.ops)(&params).into_iter().next()
 }
 
 /// Every arrival of the trial has the same share.
@@ -177,10 +176,8 @@ mod tests {
         assert_eq!((record.ops.len(), paid.op.as_str()), (before + 1, "append with final sync"));
         assert!((paid.service.mean_ns - own.service.mean_ns - 7_000.0).abs() < 1e-6);
         let median = |operations: &Option<Times>| {
-            operations
-                .as_ref()
-                .and_then(|operations| operations.quantile(0.5))
-                .map(|row| (row.value_ns, row.episodes))
+            let row = operations.as_ref()?.quantile(0.5)?;
+            Some((row.value_ns, row.episodes))
         };
         let (of_own, of_paid) = (median(&own.response), median(&paid.response));
         assert_eq!(of_own.map(|(ns, episodes)| (ns + 7_000, episodes)), of_paid);

@@ -122,8 +122,10 @@ pub fn too_short(plan: &Plan, cells: &[Cell]) -> Option<String> {
         return None;
     }
     let [first, all] = enough_blocks(plan, cells);
-    let (held, cure) = match plan.design.stop {
-        StopRule::Blocks { .. } => (plan.design.blocks, ("--blocks", all.to_string())),
+    let (held, words, cure) = match plan.design.stop {
+        StopRule::Blocks { .. } => {
+            (plan.design.blocks, "it has".to_owned(), ("--blocks", all.to_string()))
+        }
         // Of work that takes what it takes nobody knows how many blocks a time holds.
         StopRule::Decided { .. } if cells.iter().any(|cell| length_of(cell).is_work()) => {
             return None;
@@ -131,17 +133,14 @@ pub fn too_short(plan: &Plan, cells: &[Cell]) -> Option<String> {
         StopRule::Decided { budget_s, .. } => {
             let (opening_s, block_s) = race_s(plan);
             let budget_m = (1.2 * (opening_s + f64::from(all) * block_s) / 60.0).ceil();
-            (blocks_within(plan, budget_s), ("--budget", format!("{budget_m}m")))
+            let words = format!("{} hold", span_text(budget_s));
+            (blocks_within(plan, budget_s), words, ("--budget", format!("{budget_m}m")))
         }
     };
     (held < first).then(|| {
         let command = again(plan, &[(cure.0, Some(&cure.1))]);
         let blocks = counted(held.into(), "block");
-        let held = match plan.design.stop {
-            StopRule::Blocks { .. } => format!("it has {blocks}"),
-            StopRule::Decided { budget_s, .. } => format!("{} hold {blocks}", span_text(budget_s)),
-        };
-        format!("{held}, and no answer can come before block {first}; instead: {command}")
+        format!("{words} {blocks}, and no answer can come before block {first}; instead: {command}")
     })
 }
 

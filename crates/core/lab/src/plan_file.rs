@@ -1,8 +1,10 @@
-use std::path::{Path, PathBuf};
+use std::{
+    fmt::Display,
+    path::{Path, PathBuf},
+};
 
 use pickfs_record::{
     BackingSpec, CandidateSpec, Cpus, DeviceState, FORMAT, Metric, Plan, Scope,
-    metric::MetricError,
     plan::{
         Adjustment, ArticleNote, Axis, CapacitySearch, Combine, Consent, Design, Exclusion,
         ResponseBound, StopRule, Timing, View, tie_margin,
@@ -241,6 +243,10 @@ impl Source<'_> {
         self.error_at(self.text.find(needle).unwrap_or(0), message)
     }
 
+    fn understood<T, E: Display>(&self, text: &str, read: Result<T, E>) -> Result<T, PlanError> {
+        read.map_err(|error| self.error_about(text, error.to_string()))
+    }
+
     fn candidates(&self, entries: &[CandidateEntry]) -> Result<Vec<CandidateSpec>, PlanError> {
         let mut candidates: Vec<CandidateSpec> = Vec::new();
         for entry in entries {
@@ -248,8 +254,7 @@ impl Source<'_> {
                 CandidateEntry::Text(spec) => (spec, None),
                 CandidateEntry::Labelled { spec, label } => (spec, Some(label)),
             };
-            let read: CandidateSpec =
-                spec.parse().map_err(|error| self.error_about(spec, format!("{error}")))?;
+            let read: CandidateSpec = self.understood(spec, spec.parse())?;
             let read = label.map_or(read.clone(), |label| read.labelled(label));
             if candidates.iter().any(|other| other.label == read.label) {
                 let message = format!("candidate `{}` stands twice; give one a label", read.label);
@@ -326,9 +331,7 @@ impl Source<'_> {
 
     fn metric(&self, entry: &MetricEntry) -> Result<Metric, PlanError> {
         let metric: Metric = match entry {
-            MetricEntry::Text(text) => text
-                .parse()
-                .map_err(|error: MetricError| self.error_about(text, error.to_string()))?,
+            MetricEntry::Text(text) => self.understood(text, text.parse())?,
             MetricEntry::Table { op, view, quantile, statistic, at } => {
                 let statistic = match (quantile, statistic) {
                     (Some(q), None) => format!("p{}", 100.0 * q),
@@ -338,10 +341,7 @@ impl Source<'_> {
                         return Err(self.error_about("primary", message.into()));
                     }
                 };
-                let statistic = statistic
-                    .parse()
-                    .map_err(|error: MetricError| self.error_about("primary", error.to_string()))?;
-                let plain = Metric::new(op, statistic);
+                let plain = Metric::new(op, self.understood("primary", statistic.parse())?);
                 Metric { view: view.unwrap_or(plain.view), at: at.clone(), ..plain }
             }
         };
@@ -358,8 +358,7 @@ impl Source<'_> {
     }
 
     fn capacity(&self, entry: &CapacityEntry) -> Result<CapacitySearch, PlanError> {
-        let rate =
-            |text: &str| parse_rate_per_s(text).map_err(|e| self.error_about(text, e.to_string()));
+        let rate = |text: &str| self.understood(text, parse_rate_per_s(text));
         let bound = match (entry.quantile, entry.at_most.as_deref()) {
             (None, None) => None,
             (Some(quantile), Some(text)) if QUANTILES.contains(&quantile) => {
@@ -391,19 +390,18 @@ impl Source<'_> {
 
     fn check_reference(&self, plan: &Plan) -> Result<(), PlanError> {
         let design = &plan.design;
-        let known: Vec<String> = if design.compare == "candidate" {
-            plan.candidates.iter().map(|candidate| candidate.label.clone()).collect()
-        } else {
-            match plan.axes.iter().find(|axis| axis.name == design.compare) {
-                Some(axis) => axis.levels.iter().map(crate::expand::level_text).collect(),
-                None => {
-                    let axes: Vec<_> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
-                    let message = format!(
-                        "compare = \"{}\" is no axis of this plan; use candidate or one of {axes:?}",
-                        design.compare
-                    );
-                    return Err(self.error_about("compare", message));
-                }
+        let known: Vec<String> = match plan.axes.iter().find(|axis| axis.name == design.compare) {
+            _ if design.compare == "candidate" => {
+                plan.candidates.iter().map(|candidate| candidate.label.clone()).collect()
+            }
+            Some(axis) => axis.levels.iter().map(crate::expand::level_text).collect(),
+            None => {
+                let axes: Vec<_> = plan.axes.iter().map(|axis| axis.name.as_str()).collect();
+                let message = format!(
+                    "compare = \"{}\" is no axis of this plan; use candidate or one of {axes:?}",
+                    design.compare
+                );
+                return Err(self.error_about("compare", message));
             }
         };
         let message = || format!("reference `{}` is none of {known:?}", design.reference);
@@ -413,13 +411,12 @@ impl Source<'_> {
 
     fn seconds(&self, text: Option<&str>, default_s: f64) -> Result<f64, PlanError> {
         let Some(text) = text else { return Ok(default_s) };
-        let ns = parse_duration_ns(text).map_err(|why| self.error_about(text, why.to_string()))?;
-        Ok(ns as f64 / 1e9)
+        Ok(self.understood(text, parse_duration_ns(text))? as f64 / 1e9)
     }
 
     fn bytes(&self, text: Option<&str>, default_bytes: u64) -> Result<u64, PlanError> {
         let Some(text) = text else { return Ok(default_bytes) };
-        parse_bytes(text).map_err(|error| self.error_about(text, error.to_string()))
+        self.understood(text, parse_bytes(text))
     }
 }
 

@@ -94,7 +94,8 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         leave_out_without_log(plan, &mut expansion);
         leave_out_too_large(plan, workload, &mut expansion);
     }
-    if let Some(cell) = plan.cpus.iter().find_map(|_| expansion.cells.iter().find(in_guest)) {
+    let in_guest = |cell: &&Cell| plan.cpus.is_some() && engine_of(cell).is_some();
+    if let Some(cell) = expansion.cells.iter().find(in_guest) {
         let label = &cell.candidate.label;
         return Err(PreflightError::Refused(format!(
             "--cpus names processors of this machine, and {label} runs in a guest; leave one of them out"
@@ -104,10 +105,6 @@ pub fn preflight(plan: &Plan) -> Result<Expansion, PreflightError> {
         check_answerable(plan, &expansion)?;
     }
     Ok(expansion)
-}
-
-fn in_guest(cell: &&Cell) -> bool {
-    engine_of(cell).is_some()
 }
 
 /// Refuses a run of no cell, and one that compares nothing although its plan compares.
@@ -322,17 +319,13 @@ mod tests {
     use super::*;
     use crate::plans::planned;
 
-    fn quick() -> Plan {
-        planned("quick")
-    }
-
     #[test]
     fn memory_caps_what_survives() {
         let ram = BackingSpec::Ram { size_bytes: 1 << 30 };
         let of = |text: &str, backing: &BackingSpec| {
             ceiling(&text.parse().expect("a candidate"), backing)
         };
-        let disk = quick().backing;
+        let disk = planned("quick").backing;
         assert_eq!(of("xfs", &disk), Durability::PowerLoss);
         assert_eq!(of("xfs", &ram), Durability::ProcessCrash);
         assert_eq!(of("tmpfs", &disk), Durability::ProcessCrash);
@@ -342,7 +335,7 @@ mod tests {
     #[test]
     fn a_typo_in_a_metric_or_a_level_is_refused() {
         let refused = |change: fn(&mut Plan)| {
-            let mut plan = quick();
+            let mut plan = planned("quick");
             change(&mut plan);
             preflight(&plan).expect_err("refused").to_string()
         };
@@ -358,7 +351,7 @@ mod tests {
 
     #[test]
     fn a_realtime_thread_needs_consent() {
-        let mut plan = quick();
+        let mut plan = planned("quick");
         plan.params.insert("thread_policy".into(), "fifo".into());
         let error = preflight(&plan).expect_err("refused").to_string();
         assert!(error.contains("--allow-realtime"), "{error}");
@@ -368,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_reaches_every_program_needs_consent() {
-        let mut plan = quick();
+        let mut plan = planned("quick");
         plan.params.insert("vm.dirty_bytes".into(), 16_777_216.into());
         let error = preflight(&plan).expect_err("refused").to_string();
         assert!(error.contains("--allow-system-tuning"), "{error}");
@@ -381,14 +374,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_mounted_here_is_skipped_with_a_remedy() {
-        let mut plan = quick();
-        let names = pickfs_candidate::fs::FILE_SYSTEMS.iter().map(|row| row.name);
-        let is_missing = |name: &&str| {
-            matches!(
-                pickfs_candidate::availability(name),
-                pickfs_candidate::Availability::Missing(_)
-            )
-        };
+        let mut plan = planned("quick");
+        let names = fs::FILE_SYSTEMS.iter().map(|row| row.name);
+        let is_missing = |name: &&str| matches!(availability(name), Availability::Missing(_));
         let missing = names.clone().find(is_missing).expect("no machine has them all");
         plan.candidates.push(missing.parse().expect("a candidate"));
         let expansion = preflight(&plan).expect("the others run");

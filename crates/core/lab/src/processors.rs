@@ -26,9 +26,8 @@ pub(crate) fn need(device: Option<&Path>) -> Need {
 impl Known {
     fn read(sys: &Path, device: Option<&Path>) -> Known {
         let list = |path: &str| {
-            read_list(
-                &fs::read_to_string(sys.join("devices/system").join(path)).unwrap_or_default(),
-            )
+            let text = fs::read_to_string(sys.join("devices/system").join(path));
+            read_list(&text.unwrap_or_default())
         };
         let near = device.and_then(node_of);
         Known {
@@ -42,22 +41,16 @@ impl Known {
     /// Isolated ones near the device measure, else isolated ones, else the last near it, else the last.
     fn proposal(&self) -> Option<Cpus> {
         let is_near = |cpu: &&u32| self.near.is_empty() || self.near.contains(cpu);
-        let both = |first: &[u32], near: bool| -> Vec<u32> {
-            first.iter().filter(|cpu| !near || is_near(cpu)).copied().collect()
-        };
+        let near = |list: &[u32]| -> Vec<u32> { list.iter().filter(is_near).copied().collect() };
         let plain: Vec<u32> =
             self.online.iter().filter(|cpu| !self.isolated.contains(cpu)).copied().collect();
         let last = |list: Vec<u32>| list.last().map(|cpu| vec![*cpu]).unwrap_or_default();
-        let choices = [
-            both(&self.isolated, true),
-            self.isolated.clone(),
-            last(both(&plain, true)),
-            last(plain.clone()),
-        ];
+        let choices =
+            [near(&self.isolated), self.isolated.clone(), last(near(&plain)), last(plain.clone())];
         let measure = choices.into_iter().find(|list| !list.is_empty())?;
         let free: Vec<u32> = plain.into_iter().filter(|cpu| !measure.contains(cpu)).collect();
-        let near = both(&free, true);
-        let help: Vec<u32> = if near.is_empty() { free } else { near };
+        let near = near(&free);
+        let help = if near.is_empty() { free } else { near };
         let help: Vec<u32> = help.into_iter().take(2).collect();
         (!help.is_empty()).then_some(Cpus { measure, help })
     }

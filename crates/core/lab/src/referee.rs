@@ -61,9 +61,7 @@ impl Race {
     pub fn new(blocks_max: u32, budget_s: f64) -> Race {
         Race { blocks_max, budget_s }
     }
-}
 
-impl Race {
     /// Why the next block is not begun, if it is not: a block that would end after the budget
     /// is left out, except the first.
     fn spent(

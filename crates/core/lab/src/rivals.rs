@@ -119,23 +119,13 @@ mod tests {
     use super::*;
     use crate::{expand::expand, plans::planned, preflight::ceiling};
 
-    fn quick() -> Plan {
-        planned("quick")
-    }
-
     fn left_after(plan: &Plan, gone: &[(&str, &str)]) -> Result<(), PreflightError> {
         let workload = pickfs_workload::find(&plan.workload).expect("a workload");
         let mut left = expand(plan, workload, |c| ceiling(c, &plan.backing)).expect("expands");
-        for cell in std::mem::take(&mut left.cells) {
-            match gone.iter().find(|(fs, _)| *fs == cell.candidate.fs) {
-                Some((_, reason)) => left.skipped.push(SkippedCell {
-                    cell,
-                    reason: (*reason).into(),
-                    remedy: "take another kernel".into(),
-                }),
-                None => left.cells.push(cell),
-            }
-        }
+        left.leave_out(|cell| {
+            let (_, reason) = gone.iter().find(|(fs, _)| *fs == cell.candidate.fs)?;
+            Some(((*reason).into(), "take another kernel".into()))
+        });
         check_rivals(plan, &left)
     }
 
@@ -144,21 +134,22 @@ mod tests {
 
     #[test]
     fn one_of_three_beside_a_floor_compares_nothing() {
-        let error = left_after(&quick(), &[NO_XFS, NO_BTRFS]).expect_err("one is left");
+        let error = left_after(&planned("quick"), &[NO_XFS, NO_BTRFS]).expect_err("one is left");
         assert_eq!(
             error.to_string(),
             "only ext4 can be made here; xfs and btrfs lack their mkfs program"
         );
-        left_after(&quick(), &[NO_XFS]).expect("two are left");
+        left_after(&planned("quick"), &[NO_XFS]).expect("two are left");
         let old = ("btrfs", "this kernel has no file system btrfs");
-        let error = left_after(&quick(), &[NO_XFS, old]).expect_err("one is left").to_string();
+        let error =
+            left_after(&planned("quick"), &[NO_XFS, old]).expect_err("one is left").to_string();
         let gaps = "xfs lacks its mkfs program; btrfs: this kernel has no file system btrfs";
         assert!(error.ends_with(gaps), "{error}");
     }
 
     #[test]
     fn one_that_is_asked_for_alone_is_measured() {
-        let mut plan = quick();
+        let mut plan = planned("quick");
         plan.candidates.retain(|candidate| ["ext4", "tmpfs"].contains(&candidate.fs.as_str()));
         left_after(&plan, &[]).expect("one was asked for");
         plan.design.compare = "sync".into();
@@ -169,17 +160,15 @@ mod tests {
 
     #[test]
     fn only_panels_with_a_claim_count() {
-        let mut plan = quick();
+        let mut plan = planned("quick");
         plan.candidates.retain(|candidate| candidate.fs != "btrfs");
         let workload = pickfs_workload::find(&plan.workload).expect("a workload");
         let mut left = expand(&plan, workload, |c| ceiling(c, &plan.backing)).expect("expands");
-        let at = left
-            .cells
-            .iter()
-            .position(|cell| cell.candidate.fs == "xfs" && cell.level("sync") == Some("fdatasync"));
-        let cell = left.cells.remove(at.expect("a durable cell of xfs"));
-        let (reason, remedy) = ("none".into(), "none".into());
-        left.skipped.push(SkippedCell { cell, reason, remedy });
+        left.leave_out(|cell| {
+            let is_durable = cell.candidate.fs == "xfs" && cell.level("sync") == Some("fdatasync");
+            is_durable.then(|| ("none".into(), "none".into()))
+        });
+        assert_eq!(left.skipped.last().expect("a durable cell of xfs").reason, "none");
         check_rivals(&plan, &left).expect_err("the panel of sync = none is exploratory");
         plan.design.primary.clear();
         check_rivals(&plan, &left).expect("without a claim every panel counts");

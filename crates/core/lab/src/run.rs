@@ -122,16 +122,13 @@ impl Run<'_> {
         let all = self.record.trials.len();
         let finished =
             self.record.trials.iter().filter(|trial| trial.outcome == Outcome::Finished).count();
-        let unfinished = match all - finished {
-            0 => None,
-            some => Some(format!("{some} of {all} trials gave no result")),
-        };
-        let note: Vec<String> = [Some(note).filter(|note| !note.is_empty()), unfinished]
-            .into_iter()
-            .flatten()
-            .collect();
+        let mut notes = vec![note];
+        if finished < all {
+            notes.push(format!("{} of {all} trials gave no result", all - finished));
+        }
+        notes.retain(|note| !note.is_empty());
         let how = if all > 0 && finished == 0 { "failed" } else { how };
-        end(how, note.join("; "))
+        end(how, notes.join("; "))
     }
 
     fn cells(&self, active: &[CellId]) -> Vec<Cell> {

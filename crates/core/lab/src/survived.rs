@@ -95,16 +95,15 @@ fn note_in(folder: &Path, new: &[Seen]) -> Result<(), SurvivedError> {
         }
     }
     let text = serde_json::to_string_pretty(&Kept { format: FORMAT, seen }).unwrap_or_default();
-    let path = folder.join(NAME);
     let write = || {
         let beside = folder.join(format!("{NAME}.new"));
         let mut file = File::create(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        fs::rename(beside, &path)?;
+        fs::rename(beside, folder.join(NAME))?;
         locked.sync_all()
     };
-    write().map_err(|error| SurvivedError { path: path.clone(), why: error.to_string() })
+    write().map_err(failed)
 }
 
 /// In the cells of candidates that were seen under this kernel and are made here: a guest has another one, a folder is on
@@ -154,7 +153,7 @@ mod tests {
     use pickfs_record::{Durability, Survived};
 
     use super::*;
-    use crate::{plan_file::read_plan, plans::built_in, preflight::ceiling};
+    use crate::{expand::expand, plans::planned, preflight::ceiling};
 
     fn seen(candidate: &str, writer: &str, class: Durability, failed: u64) -> Seen {
         let candidate = candidate.parse().expect("a candidate");
@@ -191,13 +190,12 @@ mod tests {
 
     #[test]
     fn what_was_measured_lowers_what_is_declared_and_raises_nothing() {
-        let mut plan = built_in("quick").map(|plan| read_plan(plan.name, plan.text));
-        let plan = plan.as_mut().expect("the quick plan").as_mut().expect("a good plan");
-        let candidates = ["ext4", "ext4:barrier=0", "xfs", "btrfs"].map(|text| text.parse());
-        plan.candidates = candidates.into_iter().collect::<Result<_, _>>().expect("candidates");
+        let mut plan = planned("quick");
+        let candidates = ["ext4", "ext4:barrier=0", "xfs", "btrfs"];
+        plan.candidates = candidates.map(|text| text.parse().expect("a candidate")).into();
         plan.without.clear();
         let workload = pickfs_workload::find("journal").expect("a workload");
-        let expanded = crate::expand::expand(plan, workload, |c| ceiling(c, &plan.backing));
+        let expanded = expand(&plan, workload, |c| ceiling(c, &plan.backing));
         let expansion = expanded.expect("expands");
         let [process, kernel, power] =
             [Durability::ProcessCrash, Durability::KernelCrash, Durability::PowerLoss];

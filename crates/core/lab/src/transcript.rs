@@ -119,9 +119,6 @@ fn ended_early(lanes: &[Vec<WorkerMessage>]) -> Option<TrialError> {
 /// Arrivals, rates and CPU add up; the measured time is the longest.
 fn merged_load(loads: &[LoadRecord]) -> Option<LoadRecord> {
     let first = loads.first()?;
-    if loads.len() == 1 {
-        return Some(first.clone());
-    }
     let sum = |of: fn(&LoadRecord) -> u64| loads.iter().map(of).sum::<u64>();
     Some(LoadRecord {
         achieved_per_s: loads.iter().map(|load| load.achieved_per_s).sum(),

@@ -146,11 +146,9 @@ impl Worker {
         })?;
         match &message {
             WorkerMessage::Hello { build, format } if *build != self.build || *format != FORMAT => {
-                let expected = format!("{} (format {FORMAT})", self.build);
-                Err(WorkerError::OtherBuild {
-                    found: format!("{build} (format {format})"),
-                    expected,
-                })
+                let told = |build: &str, format| format!("{build} (format {format})");
+                let (found, expected) = (told(build, *format), told(&self.build, FORMAT));
+                Err(WorkerError::OtherBuild { found, expected })
             }
             _ => Ok(message),
         }

@@ -11,7 +11,7 @@ use pickfs_analysis::{
     findings,
 };
 use pickfs_lab::{order::block_order, plans::built_in};
-use pickfs_record::{RunRecord, finding::Claim};
+use pickfs_record::finding::Claim;
 use pickfs_testkit::{Dice, FakePhasedRun, docs, fake_phased_run};
 
 const EXPERIMENTS: u64 = 2_000;
@@ -53,12 +53,7 @@ enum Mood {
 }
 
 fn drawn(cells: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
-    let all: Vec<usize> = (0..cells).collect();
-    (0..blocks as u32).map(|block| of(block_order(seed, cells, block), &all)).collect()
-}
-
-fn of(order: Vec<usize>, cells: &[usize]) -> Vec<usize> {
-    order.into_iter().map(|place| cells[place]).collect()
+    (0..blocks as u32).map(|block| block_order(seed, cells, block)).collect()
 }
 
 /// Four cells, three after five blocks, two after ten, and all of them in each fifth block: each number in a balanced
@@ -73,7 +68,7 @@ fn narrowed(blocks: u32, seed: u64) -> Vec<Vec<usize>> {
             _ => 2,
         };
         so_far[left] += 1;
-        of(block_order(seed, left, so_far[left] - 1), &[0, 1, 2, 3])
+        block_order(seed, left, so_far[left] - 1)
     });
     each.collect()
 }
@@ -170,15 +165,10 @@ fn seen_in_nothing() -> f64 {
     let claims: String = relations.into_iter().enumerate().map(claim).collect();
     let head = "id = \"999\"\ntitle = \"t\"\nby = \"b\"\nsetting = \"s\"\n";
     let article: Article = toml::from_str(&format!("{head}{claims}")).expect("legal claims");
-    let mut ask = FakePhasedRun { blocks: 20, speeds: Vec::new(), ..FakePhasedRun::column() };
-    ask.candidates.truncate(2);
-    ask.phases.retain(|phase| !phase.is_derived && phase.heat.is_none());
+    let mut ask = FakePhasedRun { blocks: 20, ..of_nothing() };
     ask.phases.truncate(12);
-    ask.primary.clear();
     assert_eq!(ask.phases.len(), 12);
-    let mut run = fake_phased_run(&ask);
-    run.plan.name = "article-002-rhel9".into();
-    share_of_wrong(&article, run, EXPERIMENTS)
+    share_of_wrong(&article, &ask, EXPERIMENTS)
 }
 
 /// The same of what an article says of a difference, put to a run of the plan that was made for it.
@@ -190,17 +180,22 @@ fn seen_in_nothing_of_its_own_plan() -> f64 {
             && matches!(claim.relation, Faster | AtLeast(_) | Dominates(_) | Mixed)
     });
     assert!(article.claims.len() > 20);
-    let lanes = vec![1, 64];
-    let mut ask = FakePhasedRun { blocks: 16, lanes, speeds: vec![], ..FakePhasedRun::column() };
+    let ask = FakePhasedRun { blocks: 16, lanes: vec![1, 64], ..of_nothing() };
+    share_of_wrong(&article, &ask, EXPERIMENTS / 20)
+}
+
+/// Measured phases of two candidates without a difference.
+fn of_nothing() -> FakePhasedRun {
+    let mut ask = FakePhasedRun { speeds: Vec::new(), ..FakePhasedRun::column() };
     ask.candidates.truncate(2);
     ask.phases.retain(|phase| !phase.is_derived && phase.heat.is_none());
     ask.primary.clear();
-    let mut run = fake_phased_run(&ask);
-    run.plan.name = "article-002-rhel9".into();
-    share_of_wrong(&article, run, EXPERIMENTS / 20)
+    ask
 }
 
-fn share_of_wrong(article: &Article, mut run: RunRecord, experiments: u64) -> f64 {
+fn share_of_wrong(article: &Article, ask: &FakePhasedRun, experiments: u64) -> f64 {
+    let mut run = fake_phased_run(ask);
+    run.plan.name = "article-002-rhel9".into();
     let found = findings(&run);
     let known = Known { plans: &BTreeMap::new(), features: None, origins: &BTreeMap::new() };
     let mut is_seen = |seed: &u64| {

@@ -119,6 +119,11 @@ fn factor<'f>(found: &'f FactorFindings, name: &str) -> &'f Factor {
     found.factors.iter().find(|factor| factor.name == name).expect("a factor")
 }
 
+fn effect<'f>(found: &'f FactorFindings, name: &str, level: &str) -> &'f Effect {
+    let effects = &factor(found, name).effects;
+    effects.iter().find(|effect| effect.levels[0].value == level).expect("an effect")
+}
+
 fn near(found: f64, truth: f64) -> bool {
     (found / truth).ln().abs() < 0.08
 }
@@ -207,11 +212,7 @@ fn a_block_that_lost_a_trial_does_not_count_for_its_effects() {
     let mut run = run_of(&Factorial::default());
     run.trials.retain(|trial| trial.cell.0 != "xfs:noatime/uring/256" || trial.block != 3);
     let found = findings(&run).factors.remove(0);
-    let blocks = |name: &str, level: &str| {
-        let effects = &factor(&found, name).effects;
-        let one = effects.iter().find(|effect| effect.levels[0].value == level);
-        one.expect("an effect").blocks
-    };
+    let blocks = |name: &str, level: &str| effect(&found, name, level).blocks;
     assert_eq!((blocks("candidate", "xfs:noatime"), blocks("candidate", "btrfs:noatime")), (9, 10));
     assert_eq!((blocks("write", "uring"), blocks("size", "4096")), (9, 9));
 }
@@ -224,9 +225,7 @@ fn a_candidate_that_fails_when_it_is_slow_is_not_called_faster() {
     let mut run = run_of(&ask);
     let claim = |run: &RunRecord| {
         let found = findings(run).factors.remove(0);
-        let effects = &factor(&found, "candidate").effects;
-        let xfs = effects.iter().find(|effect| effect.levels[0].value == "xfs:noatime");
-        let xfs = xfs.expect("xfs").clone();
+        let xfs = effect(&found, "candidate", "xfs:noatime").clone();
         (xfs.claim, xfs.blocks, xfs.speedup, found.sentences)
     };
     let (said, blocks, ..) = claim(&run);
@@ -261,9 +260,8 @@ fn factors_are_of_the_raw_response_where_the_drivers_stalls_are_more_than_the_ma
     }
     let found = findings(&run).factors.remove(0);
     assert_eq!(found.metric.view, View::RawResponse);
-    let effects = &factor(&found, "candidate").effects;
-    let xfs = effects.iter().find(|effect| effect.levels[0].value == "xfs:noatime");
-    assert!(near(1.0 / xfs.expect("xfs").speedup, 3.75), "{xfs:?}");
+    let xfs = effect(&found, "candidate", "xfs:noatime");
+    assert!(near(1.0 / xfs.speedup, 3.75), "{xfs:?}");
 }
 
 #[test]

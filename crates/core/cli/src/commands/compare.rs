@@ -21,7 +21,7 @@ use pickfs_store::{EXTENSION, run_paths};
 
 use crate::{
     args::CompareArgs,
-    commands::{claims::claims, is_folder_of_runs, read_run},
+    commands::{claims::claims, is_folder_of_runs, read_run, write_to},
     exit::Exit,
     terminal,
 };
@@ -110,8 +110,8 @@ fn with_table(args: &CompareArgs, run: &Path, with: &str) -> anyhow::Result<Exit
     let (_, run) = read_run(run)?;
     let found = beside(&run, table);
     let document = beside_document(&found);
-    write(&args.markdown, || markdown(&document))?;
-    write(&args.html, || html(&document))?;
+    write_to(&args.markdown, || Ok(markdown(&document)))?;
+    write_to(&args.html, || Ok(html(&document)))?;
     match args.json {
         true => terminal::line(&serde_json::to_string_pretty(&found)?),
         false => terminal::show(&document),
@@ -170,11 +170,6 @@ fn limited(path: &Path) -> anyhow::Result<String> {
         bail!("{shown} is larger than {} MiB: no table of results", TABLE_BYTES_MAX >> 20);
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn write(path: &Option<PathBuf>, text: impl FnOnce() -> String) -> anyhow::Result<()> {
-    let Some(path) = path else { return Ok(()) };
-    fs::write(path, text()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

@@ -150,11 +150,16 @@ fn plan(args: &ExecArgs) -> anyhow::Result<Plan> {
     let defaults = pickfs_workload::find(&plan.workload)?.defaults();
     plan.params.retain(|name, value| defaults.get(name) != Some(value));
     plan.design.primary = primary(&args.metrics)?;
-    let mut plan = changed_plan(plan, &args.changes)?;
+    let mut plan = changed(plan, &args.changes)?;
     // The worker starts the command and watches it; there are no operations of ours to explain.
     plan.explain_above_ns = None;
-    if args.changes.blocks.is_none() && args.changes.budget.is_none() && !args.changes.until_decided
-    {
+    Ok(plan)
+}
+
+/// With the blocks of an answer, where none are asked for.
+pub(super) fn changed(plan: Plan, changes: &PlanChanges) -> anyhow::Result<Plan> {
+    let mut plan = changed_plan(plan, changes)?;
+    if changes.blocks.is_none() && changes.budget.is_none() && !changes.until_decided {
         plan.design.blocks = blocks_asked(&plan);
     }
     Ok(plan)

@@ -17,12 +17,22 @@ pub mod show;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use pickfs_lab::launch::RUN_FILE;
 use pickfs_record::RunRecord;
 use pickfs_store::RunFile;
 
 pub fn run_path(word: &Path) -> PathBuf {
     if word.is_dir() { word.join(RUN_FILE) } else { word.into() }
+}
+
+/// Makes the text only where a file was named for it.
+pub fn write_to(
+    path: &Option<PathBuf>,
+    text: impl FnOnce() -> anyhow::Result<String>,
+) -> anyhow::Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A folder that holds no run file of its own; the default one, too, where it is not there yet.

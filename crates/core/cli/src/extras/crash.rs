@@ -42,6 +42,7 @@ use crate::{
     commands::{
         crash::{CrashArgs, RealDisk},
         run::give_to_caller,
+        write_to,
     },
     exit::Exit,
     overrides::named_plan,
@@ -231,15 +232,9 @@ fn tell(name: &str, how: Option<&str>, session: &Session) {
 }
 
 fn write(args: &CrashArgs, cells: &[Cell], left_out: LeftOut) -> anyhow::Result<()> {
-    let put = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
-        None => Ok(()),
-        Some(path) => {
-            fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
-        }
-    };
-    put(&args.markdown, &|| Ok(markdown(&document(cells, left_out))))?;
-    put(&args.html, &|| Ok(html(&document(cells, left_out))))?;
-    put(&args.json, &|| Ok(serde_json::to_string_pretty(&json(cells, left_out))? + "\n"))
+    write_to(&args.markdown, || Ok(markdown(&document(cells, left_out))))?;
+    write_to(&args.html, || Ok(html(&document(cells, left_out))))?;
+    write_to(&args.json, || Ok(serde_json::to_string_pretty(&json(cells, left_out))? + "\n"))
 }
 
 fn looked_again(

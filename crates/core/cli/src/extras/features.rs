@@ -24,7 +24,10 @@ use pickfs_record::{
 };
 use pickfs_report::document::{html::html, markdown::markdown, terminal::terminal as printed};
 
-use crate::{args::FeaturesArgs, exit::Exit, places::places, private, screen, terminal};
+use crate::{
+    args::FeaturesArgs, commands::write_to, exit::Exit, overrides::one_or_more, places::places,
+    private, screen, terminal,
+};
 
 pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     let backing = backing(args)?;
@@ -65,7 +68,8 @@ pub fn features(args: &FeaturesArgs) -> anyhow::Result<Exit> {
     write(args, &table)?;
     let detail = if args.all { Detail::All } else { Detail::Differences };
     let document = features_document(&table, detail);
-    terminal::put(&printed(&document, columns(), terminal::has_colour()));
+    let columns = terminal::width().unwrap_or_else(screen::columns);
+    terminal::put(&printed(&document, columns, terminal::has_colour()));
     Ok(exit_of(&table))
 }
 
@@ -85,7 +89,7 @@ fn candidates(args: &FeaturesArgs) -> anyhow::Result<Vec<CandidateSpec>> {
     if !args.dirs.is_empty() {
         return Ok(places(&args.dirs)?.0);
     }
-    let mut words: Vec<&str> = args.candidates.iter().flat_map(|word| names(word)).collect();
+    let mut words: Vec<&str> = args.candidates.iter().flat_map(|word| one_or_more(word)).collect();
     if words.is_empty() {
         words = pickfs_candidate::fs::names();
     }
@@ -154,14 +158,6 @@ fn asked_in_guests(
     Ok(rows)
 }
 
-/// Commas stand between names, but within options they belong to the candidate.
-fn names(word: &str) -> Vec<&str> {
-    match word.contains([':', ';']) {
-        true => vec![word],
-        false => word.split(',').map(str::trim).filter(|name| !name.is_empty()).collect(),
-    }
-}
-
 fn backing(args: &FeaturesArgs) -> anyhow::Result<BackingSpec> {
     let size_bytes = parse_bytes(&args.size)?;
     Ok(match (args.dirs.is_empty(), args.ram) {
@@ -206,23 +202,10 @@ fn ground(backing: &BackingSpec) -> String {
 }
 
 fn write(args: &FeaturesArgs, table: &FeatureTable) -> anyhow::Result<()> {
-    let put = |path: &Option<PathBuf>, text: &dyn Fn() -> anyhow::Result<String>| match path {
-        None => Ok(()),
-        Some(path) => {
-            fs::write(path, text()?).with_context(|| format!("cannot write {}", path.display()))
-        }
-    };
     let document = features_document(table, Detail::All);
-    put(&args.markdown, &|| Ok(markdown(&document)))?;
-    put(&args.html, &|| Ok(html(&document)))?;
-    put(&args.json, &|| Ok(serde_json::to_string_pretty(table)? + "\n"))
-}
-
-fn columns() -> usize {
-    match rustix::termios::tcgetwinsize(std::io::stdout()) {
-        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
-        _ => screen::columns(),
-    }
+    write_to(&args.markdown, || Ok(markdown(&document)))?;
+    write_to(&args.html, || Ok(html(&document)))?;
+    write_to(&args.json, || Ok(serde_json::to_string_pretty(table)? + "\n"))
 }
 
 /// A candidate that failed shows in the exit code; one that is not here does not, unless all are not.
@@ -297,16 +280,5 @@ impl Listener for Line {
 
     fn is_stopped(&self) -> bool {
         self.interrupt.is_raised()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commas_part_names_but_not_options() {
-        assert_eq!(names("ext4,xfs, btrfs"), ["ext4", "xfs", "btrfs"]);
-        assert_eq!(names("ext4:noatime,barrier=0"), ["ext4:noatime,barrier=0"]);
     }
 }

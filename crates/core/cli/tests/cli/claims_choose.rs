@@ -1,13 +1,13 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
-use crate::pickfs::{Said, assert_ends, folder, pickfs, stored, typed};
+use crate::pickfs::{assert_ends, folder, pickfs, stored, typed};
 use pickfs_analysis::{
     articles::{Measure, articles},
     objective::objectives,
 };
 use pickfs_record::trial::WITH_FINAL_SYNC;
 use pickfs_testkit::{FakeCandidate, FakePhasedRun, FakeRun, Speed, fake_phased_run, fake_run};
-use serde_json::{Value, json};
+use serde_json::json;
 
 fn two_runs(folder: &Path) -> [String; 2] {
     let mut journal = fake_run(&FakeRun {
@@ -26,21 +26,16 @@ fn two_runs(folder: &Path) -> [String; 2] {
     [stored(folder, "journal-run", &journal), stored(folder, "column-run", &column)]
 }
 
-fn json_of(said: &Said) -> Value {
-    assert_eq!(said.code, Some(0), "{said:?}");
-    serde_json::from_str(&said.out).unwrap()
-}
-
 #[test]
 fn claims_are_answered_by_the_run_that_can() {
     let (_folder, path) = folder();
     let [journal, column] = two_runs(&path);
-    let all = json_of(&pickfs(&["compare", &journal, &column, "--with", "claims", "--json"]));
+    let words = ["compare", &journal, &column, "--with", "claims", "--json"];
+    let all = pickfs(&words).json();
+    let all = all.as_array().unwrap();
     let count: usize = articles().iter().map(|article| article.claims.len()).sum();
-    assert_eq!(all.as_array().unwrap().len(), count);
-    let find = |id: &str| {
-        all.as_array().unwrap().iter().find(|answer| answer["claim"]["id"] == id).unwrap().clone()
-    };
+    assert_eq!(all.len(), count);
+    let find = |id: &str| all.iter().find(|answer| answer["claim"]["id"] == id).unwrap();
     let float = find("002-write-float-1");
     assert_eq!(
         (&float["outcome"]["is"], &float["runs"][0]["run"]),
@@ -83,7 +78,7 @@ fn a_table_of_features_answers_too() {
     let features = features.to_str().unwrap();
     let words =
         format!("compare {journal} --with claims --features {features} --article 000 --json");
-    let all = json_of(&pickfs(&typed(&words)));
+    let all = pickfs(&typed(&words)).json();
     let copies =
         all.as_array().unwrap().iter().find(|answer| answer["claim"]["id"] == "000-btrfs-copies");
     assert_eq!(copies.unwrap()["outcome"]["is"], "seen");

@@ -1,9 +1,9 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
-use crate::lab_session::Session;
+use crate::lab_session::{Session, Signals};
 use crate::pickfs::{folder, only_run, pickfs, record};
 use pickfs_record::Event;
-use pickfs_testkit::{until, with_ignored_signals};
+use pickfs_testkit::{until, with_default_signals, with_ignored_signals};
 use rustix::process::Signal;
 
 fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -49,16 +49,21 @@ fn control_c_among_many_small_files_leaves_the_directory_as_it_was() {
     stopped_in(&["seq create", "seq stat"]);
 }
 
+/// A run of one block in a directory, whose worker is there.
+fn measuring(signals: Signals, data: &Path, out: &Path, measure: &str) -> Session {
+    let words = ["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1"];
+    let more = ["--measure", measure, "--warmup", "0s", "--raw-probe", "0s", "--set", "sync=none"];
+    let mut session = Session::start_with(signals, &[&words[..], &more].concat(), out);
+    session.wait_for_trial(1);
+    session.wait_for_worker();
+    session
+}
+
 #[test]
 fn what_was_ignored_at_the_start_ends_nothing() {
     let (_data, data) = folder();
     let (_kept, out) = folder();
-    let words = ["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1"];
-    let more = ["--measure", "1s", "--warmup", "0s", "--raw-probe", "0s", "--set", "sync=none"];
-    let mut session =
-        Session::start_with(with_ignored_signals, &[&words[..], &more].concat(), &out);
-    session.wait_for_trial(1);
-    session.wait_for_worker();
+    let session = measuring(with_ignored_signals, &data, &out, "1s");
     session.signal_group(Signal::HUP);
     session.signal_group(Signal::INT);
     let (said, _) = session.end();
@@ -70,11 +75,7 @@ fn what_was_ignored_at_the_start_ends_nothing() {
 fn a_run_that_goes_on_is_not_resumed_beside_itself() {
     let (_data, data) = folder();
     let (_kept, out) = folder();
-    let words = ["run", "quick", "--dir", data.to_str().unwrap(), "--blocks", "1"];
-    let more = ["--measure", "60s", "--warmup", "0s", "--raw-probe", "0s", "--set", "sync=none"];
-    let mut session = Session::start(&[&words[..], &more].concat(), &out);
-    session.wait_for_trial(1);
-    session.wait_for_worker();
+    let session = measuring(with_default_signals, &data, &out, "60s");
     let run = only_run(&out);
     let run = run.to_str().unwrap();
     let second = pickfs(&["run", "--resume", run]);

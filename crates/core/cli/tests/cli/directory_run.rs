@@ -43,6 +43,10 @@ fn ok(words: &[&str]) -> String {
     said.out
 }
 
+fn json(words: &[&str]) -> Value {
+    serde_json::from_str(&ok(words)).unwrap()
+}
+
 #[test]
 fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     let (_kept, out, said) = run(&[]);
@@ -54,13 +58,16 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     );
     let run = only_run(&out);
     let word = run.to_str().unwrap();
-    let trials = record(&run).trials.len();
+    let kept = record(&run);
+    let trials = kept.trials.len();
     assert!(trials >= 2);
+    let label = &kept.cells[0].candidate.label;
+    let is_named = label.contains(" on /") && !label.starts_with("dir");
+    assert!(is_named, "one place is called by what it is: {label}");
 
     let listed = ok(&["show", out.to_str().unwrap()]);
     assert!(listed.contains("completed") && listed.contains("-quick"), "{listed}");
-    let listed: Value =
-        serde_json::from_str(&ok(&["show", out.to_str().unwrap(), "--json"])).unwrap();
+    let listed = json(&["show", out.to_str().unwrap(), "--json"]);
     assert_eq!(listed[0]["trials"], trials);
 
     let shown = ok(&["show", word]);
@@ -69,14 +76,13 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
     };
     assert_eq!(without_page(&shown), without_page(&said.out), "show prints what run printed");
     assert!(ok(&["show", word, "--doubts"]).contains("\nNOT YET "), "and the rest where asked");
-    let trial: Value = serde_json::from_str(&ok(&["show", word, "--trial", "1"])).unwrap();
+    let trial = json(&["show", word, "--trial", "1"]);
     assert_eq!(trial["outcome"]["is"], "finished");
     assert!(trial["steps"].as_array().unwrap().len() >= 2, "{}", trial["steps"]);
 
     reports_are_whole(&run, trials);
 
-    let compared: Value = serde_json::from_str(&ok(&["compare", word, word, "--json"])).unwrap();
-    assert!(compared.is_object());
+    assert!(json(&["compare", word, word, "--json"]).is_object());
     assert!(!ok(&["compare", word, word]).is_empty());
 
     a_reduced_copy_shows_the_same(&run, &shown);
@@ -88,15 +94,8 @@ fn a_run_is_listed_shown_reported_compared_and_not_resumed_when_it_is_over() {
 
 fn a_reduced_copy_shows_the_same(run: &Path, shown: &str) {
     let (_folder, out) = folder();
-    let of = |out: &Path| {
-        ["report", run.to_str().unwrap(), "--format", "run", "--out"]
-            .map(String::from)
-            .into_iter()
-            .chain([out.to_str().unwrap().to_owned()])
-            .collect::<Vec<_>>()
-    };
-    let words = of(&out);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let of_run = ["report", run.to_str().unwrap(), "--format", "run"];
+    let words = [&of_run[..], &["--out", out.to_str().unwrap()]].concat();
     // The second one is written over the first.
     assert_eq!(ok(&words), ok(&words));
     let copy = out.join("quick.pickfs");
@@ -199,14 +198,6 @@ fn two_places_that_exist_are_compared_and_stay_as_they_were() {
     }
     let left = [&a, &b].map(|path| fs::read_dir(path).unwrap().count());
     assert_eq!(left, [1, 0], "nothing of ours stays");
-}
-
-#[test]
-fn one_place_is_called_by_what_it_is() {
-    let (_kept, out, said) = run(&[]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let label = &record(&only_run(&out)).cells[0].candidate.label;
-    assert!(label.contains(" on /") && !label.starts_with("dir"), "{label}");
 }
 
 #[test]

@@ -36,8 +36,7 @@ fn a_later_run_judges_each_choice() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("kernel.release  6.1 -> 6.12"), "{}", said.out);
     assert!(said.out.contains("HOLDS     xfs is still best."), "{}", said.out);
-    let said = pickfs(&["compare", "--json", &then, &turned]);
-    let judged: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+    let judged = pickfs(&["compare", "--json", &then, &turned]).json();
     assert_eq!(judged["choices"][0]["standing"], "changed");
     assert_eq!(judged["choices"][0]["before"][0], "xfs");
 }

@@ -78,13 +78,6 @@ fn assert_fits(value: &Value, name: &str) {
     assert!(unknown.is_none() && missing.is_none(), "{name}: {unknown:?} {missing:?}");
 }
 
-/// What a command says as one value.
-fn said(words: &[&str]) -> Value {
-    let said = pickfs(words);
-    assert_eq!(said.code, Some(0), "{words:?}: {said:?}");
-    serde_json::from_str(&said.out).unwrap_or_else(|why| panic!("{words:?}: {why}: {}", said.out))
-}
-
 #[test]
 fn what_the_commands_say_fits() {
     let (_kept, out) = folder();
@@ -92,11 +85,11 @@ fn what_the_commands_say_fits() {
         stored(&out, name, &fake_run(&FakeRun { seed, blocks: 10, ..FakeRun::default() }))
     };
     let [a, b, c] = [run("a", 1), run("b", 2), run("c", 3)];
-    assert_fits(&said(&["plan", "quick", "--json"]), "Plan");
-    assert_fits(&said(&["doctor", "--json"]), "Diagnosis");
-    assert_fits(&said(&["show", &a, "--trial", "1"]), "TrialRecord");
-    assert_fits(&said(&["compare", &a, &b, "--json"]), "RunComparison");
-    assert_fits(&said(&["compare", &a, &b, &c, "--json"]), "RunComparison");
+    assert_fits(&pickfs(&["plan", "quick", "--json"]).json(), "Plan");
+    assert_fits(&pickfs(&["doctor", "--json"]).json(), "Diagnosis");
+    assert_fits(&pickfs(&["show", &a, "--trial", "1"]).json(), "TrialRecord");
+    assert_fits(&pickfs(&["compare", &a, &b, "--json"]).json(), "RunComparison");
+    assert_fits(&pickfs(&["compare", &a, &b, &c, "--json"]).json(), "RunComparison");
     let written = pickfs(&["report", &a, "--format", "json"]);
     assert_eq!(written.code, Some(0), "{written:?}");
     let report = fs::read(format!("{a}/report.json")).unwrap();
@@ -111,7 +104,7 @@ fn the_list_has_the_fields_that_the_page_names() {
     let (_kept, out) = folder();
     stored(&out, "run", &fake_run(&FakeRun::default()));
     fs::write(out.join("junk.pickfs"), "junk").unwrap();
-    let rows = said(&["show", out.to_str().unwrap(), "--json"]);
+    let rows = pickfs(&["show", out.to_str().unwrap(), "--json"]).json();
     let keys = |at: usize| {
         let object = rows[at].as_object().unwrap();
         object.keys().map(String::as_str).collect::<Vec<_>>().join(" ")

@@ -6,9 +6,8 @@ fn planned(words: &[&str]) -> Plan {
 }
 
 fn planned_of(plan: &str, words: &[&str]) -> Plan {
-    let words = [&["plan", plan, "--json"], words].concat();
-    let said = pickfs(&words);
-    serde_json::from_str(&said.out).unwrap_or_else(|error| panic!("{error}: {said:?}"))
+    let planned = pickfs(&[&["plan", plan, "--json"], words].concat()).json();
+    serde_json::from_value(planned).expect("a plan")
 }
 
 fn budget_s(plan: &Plan) -> f64 {

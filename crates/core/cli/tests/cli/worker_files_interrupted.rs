@@ -1,25 +1,14 @@
-use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
-    path::Path,
-    time::Duration,
-};
+use std::{fs, io::Write, path::Path, time::Duration};
 
 use pickfs_testkit::patience::until;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::spoken::{spec, worker};
+use crate::spoken::{ready, spec};
 
 fn interrupted_after(pause: Duration, directory: &Path, params: serde_json::Value) -> String {
-    let mut worker = worker();
-    let mut input = worker.stdin.take().expect("piped");
-    let text = serde_json::to_string(&spec("files", params, directory)).expect("JSON");
-    writeln!(input, "{text}\ngo").expect("it reads");
-    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
-    let is_ready = |line: &str| line.contains("\"ready\"");
-    let ready = lines.by_ref().map(|line| line.expect("text")).find(|line| is_ready(line));
-    assert!(ready.is_some(), "it becomes ready");
+    let (mut worker, lines) = ready(&spec("files", params, directory));
+    writeln!(worker.stdin.as_mut().expect("piped"), "go").expect("it waits");
     // Its own directory beside "theirs" is the first thing of it, and it listens to signals by then.
     let has_begun = || fs::read_dir(directory).is_ok_and(|all| all.count() > 1);
     until("the worker has a directory", || has_begun().then_some(()));

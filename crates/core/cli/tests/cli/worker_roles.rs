@@ -1,11 +1,9 @@
-use std::io::{BufRead, BufReader, Write};
-
 use pickfs_record::WorkerMessage;
 use pickfs_testkit::until;
 use serde_json::json;
 
 use crate::spoken::{
-    arrivals, converse, count, ended, is_dead, notes, operations, played, spec, with, worker,
+    arrivals, converse, count, ended, is_dead, notes, operations, played, ready, spec, with,
 };
 
 #[test]
@@ -85,14 +83,8 @@ fn children(process_id: u32) -> Vec<String> {
 #[test]
 fn a_role_ends_with_its_worker() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut worker = worker();
     let spec = spec("queue", json!({ "rate": 1000, "wait": "sleep" }), folder.path());
-    let input = worker.stdin.as_mut().expect("piped");
-    writeln!(input, "{}", serde_json::to_string(&spec).expect("JSON")).expect("it reads");
-    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
-    let is_ready = |line: &String| line.contains("\"ready\"");
-    let ready = lines.by_ref().map_while(Result::ok).find(is_ready);
-    assert!(ready.is_some());
+    let (mut worker, _lines) = ready(&spec);
     let roles = children(worker.id());
     assert_eq!(roles.len(), 1, "{roles:?}");
     worker.kill().expect("ours");

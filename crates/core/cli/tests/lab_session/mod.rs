@@ -30,6 +30,8 @@ pub fn as_if_alone(run: &mut RunRecord) {
     }
 }
 
+pub type Signals = fn(&mut Command) -> &mut Command;
+
 pub struct Session {
     child: Child,
     events: Receiver<Event>,
@@ -43,11 +45,7 @@ impl Session {
         Session::start_with(with_default_signals, words, out)
     }
 
-    pub fn start_with(
-        signals: fn(&mut Command) -> &mut Command,
-        words: &[&str],
-        out: &Path,
-    ) -> Session {
+    pub fn start_with(signals: Signals, words: &[&str], out: &Path) -> Session {
         let own = words.iter().position(|word| *word == "--").unwrap_or(words.len());
         let (words, own) = words.split_at(own);
         let mut command = command(words);

@@ -10,6 +10,7 @@ use std::{
 
 use pickfs_record::{Outcome, RunRecord, TrialRecord};
 use pickfs_store::RunFile;
+use serde_json::Value;
 
 pub const PICKFS: &str = env!("CARGO_BIN_EXE_pickfs");
 
@@ -26,6 +27,14 @@ impl From<Output> for Said {
     fn from(output: Output) -> Said {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Said { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+}
+
+impl Said {
+    /// What a command that ended well says as one value.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        serde_json::from_str(&self.out).unwrap_or_else(|why| panic!("{why}: {self:?}"))
     }
 }
 

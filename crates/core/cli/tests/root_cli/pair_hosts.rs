@@ -1,13 +1,9 @@
-use std::{
-    collections::BTreeSet,
-    io::{BufRead, BufReader, Write},
-    path::PathBuf,
-};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use pickfs_testkit::{may_run, only_if, until};
 use serde_json::{Value, json};
 
-use crate::spoken::{arrivals, count, notes, operations, played, spec, with, worker};
+use crate::spoken::{arrivals, count, notes, operations, played, ready, spec, with};
 
 fn asked(more: &Value) -> Value {
     let all = json!({
@@ -57,16 +53,9 @@ fn a_worker_that_is_killed_leaves_no_network() {
     only_if!(may_run(&["ip"]));
     let before = interfaces();
     let folder = tempfile::tempdir().expect("a folder");
-    let mut worker = worker();
-    let spec = spec("pair", asked(&json!({})), folder.path());
-    let input = worker.stdin.as_mut().expect("piped");
-    writeln!(input, "{}", serde_json::to_string(&spec).expect("JSON")).expect("it reads");
-    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
-    let ready = lines.by_ref().map_while(Result::ok).find(|line| line.contains("\"ready\""));
-    assert!(ready.is_some());
-    let id = worker.id();
+    let (mut worker, _lines) = ready(&spec("pair", asked(&json!({})), folder.path()));
     let ours = network("self");
-    let theirs = network(&id.to_string());
+    let theirs = network(&worker.id().to_string());
     assert!(theirs.is_some() && theirs != ours);
     worker.kill().expect("ours");
     worker.wait().expect("ours");

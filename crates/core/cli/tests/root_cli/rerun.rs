@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, path::Path};
 
-use crate::pickfs::{folder, only_run, pickfs, record, stored};
+use crate::pickfs::{folder, only_run, pickfs, record, stored, typed};
 use pickfs_record::RunRecord;
 use pickfs_store::{RunFile, reduced};
 use pickfs_testkit::{may_run, only_if};
@@ -37,14 +37,8 @@ fn seven_blocks_elsewhere(run: &RunRecord) -> RunRecord {
 /// All but who ran it where.
 fn reduced_it_shows_the_same(run: &Path) {
     let (_kept, out) = folder();
-    let said = pickfs(&[
-        "report",
-        run.to_str().unwrap(),
-        "--format",
-        "run",
-        "--out",
-        out.to_str().unwrap(),
-    ]);
+    let words = format!("report {} --format run --out {}", run.display(), out.display());
+    let said = pickfs(&typed(&words));
     assert_eq!(said.code, Some(0), "{said:?}");
     let mut whole = record(run);
     let copy = RunFile::open(&out.join("quick.pickfs")).and_then(|file| file.read()).unwrap();
@@ -62,11 +56,12 @@ fn a_plan_is_run_again_and_its_choices_are_judged() {
     only_if!(may_run(&["mkfs.ext4"]));
     let (_kept, folder) = folder();
     let (first, again) = (folder.join("first"), folder.join("again"));
-    let out = first.to_str().unwrap();
-    let plan =
-        ["run", "quick", "--fs", "ext4", "--fs", "ext2", "--size", "256MiB", "--blocks", "1"];
-    let short = ["--measure", "200ms", "--warmup", "100ms", "--raw-probe", "100ms", "--out", out];
-    let said = pickfs(&[&plan[..], &short[..]].concat());
+    let words = format!(
+        "run quick --fs ext4 --fs ext2 --size 256MiB --blocks 1 --measure 200ms --warmup 100ms \
+         --raw-probe 100ms --out {}",
+        first.display()
+    );
+    let said = pickfs(&typed(&words));
     assert_eq!(said.code, Some(4), "one block decides nothing: {said:?}");
     reduced_it_shows_the_same(&only_run(&first));
     let earlier = seven_blocks_elsewhere(&record(&only_run(&first)));

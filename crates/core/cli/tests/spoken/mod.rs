@@ -1,9 +1,9 @@
 #![allow(dead_code)]
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader, Lines, Read, Write},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, ChildStdout, Command, Stdio},
 };
 
 use pickfs_record::{TrialSpec, WorkerMessage, trial::WORKER};
@@ -29,6 +29,17 @@ pub fn worker() -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the worker starts")
+}
+
+/// A worker that is ready to go, and what it says from then on.
+pub fn ready(spec: &TrialSpec) -> (Child, Lines<BufReader<ChildStdout>>) {
+    let mut worker = worker();
+    let input = worker.stdin.as_mut().expect("piped");
+    writeln!(input, "{}", serde_json::to_string(spec).expect("JSON")).expect("it reads");
+    let mut lines = BufReader::new(worker.stdout.take().expect("piped")).lines();
+    let ready = lines.by_ref().map_while(Result::ok).find(|line| line.contains("\"ready\""));
+    assert!(ready.is_some(), "it becomes ready");
+    (worker, lines)
 }
 
 pub fn converse(spec: &TrialSpec) -> Vec<WorkerMessage> {

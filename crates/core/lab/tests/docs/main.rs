@@ -15,7 +15,7 @@ mod parts;
 
 use std::{fmt::Write, fs};
 
-use pickfs_analysis::{ALPHA, decide::blocks_needed, gates::GATES};
+use pickfs_analysis::{ALPHA, decide::blocks_needed, gates::GATES, wording::unique};
 use pickfs_candidate::{
     fs::{FILE_SYSTEMS, FileSystem, Formatter},
     knob::{KNOBS, Reach},
@@ -220,14 +220,13 @@ fn the_file_systems_are_listed() {
         "| name | made by | also needs | smallest | does not do | by the clock | one fsync |\n\
          |---|---|---|---|---|---|---|\n",
     );
-    let mut promises = Vec::new();
-    for row in FILE_SYSTEMS {
+    let promise = |row: &FileSystem| {
         let (survives, why) = row.durability(&[]);
-        let promise = format!("{survives}; {why}");
-        let at = promises.iter().position(|known| *known == promise).unwrap_or_else(|| {
-            promises.push(promise);
-            promises.len() - 1
-        });
+        format!("{survives}; {why}")
+    };
+    let promises = unique(FILE_SYSTEMS.iter().map(promise));
+    for row in FILE_SYSTEMS {
+        let at = promises.iter().position(|known| *known == promise(row)).expect("its own");
         table.push_str(&file_system_row(row, at + 1));
     }
     table.push('\n');

@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeMap, fs};
 
+use pickfs_analysis::wording::unique;
 use pickfs_candidate::fs::FILE_SYSTEMS;
 use pickfs_record::{Durability, quantity::grouped};
 use serde_json::Value;
@@ -211,13 +212,7 @@ fn what_a_power_cut_leaves_is_what_was_explored() {
     let all = crashes(&crash);
     let cells = || all.iter().filter(|cell| any_order(cell) && tally(cell, "refused") == 0);
     let disks = ["ext4", "xfs", "btrfs"];
-    let mut writers: Vec<(&str, &str)> = Vec::new();
-    for cell in cells() {
-        let own = (word(cell, "subject"), word(cell, "promised"));
-        if !writers.contains(&own) {
-            writers.push(own);
-        }
-    }
+    let writers = unique(cells().map(|cell| (word(cell, "subject"), word(cell, "promised"))));
     let mut text =
         row([["writer"].as_slice(), disks.as_slice()].concat().into_iter().map(str::to_owned));
     text.push_str("|:--|--:|--:|--:|\n");

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use pickfs_lab::{
     interrupt::Interrupt,
@@ -29,6 +29,14 @@ fn run_with(mut script: Script, blocks: u32) -> (tempfile::TempDir, RunRecord, V
     (folder, run, events, script)
 }
 
+fn lefts(events: &[Event]) -> Vec<f64> {
+    let left = |event: &Event| match event {
+        Event::TrialFinished { left_s, .. } => Some(*left_s),
+        _ => None,
+    };
+    events.iter().filter_map(left).collect()
+}
+
 fn stored(folder: &tempfile::TempDir) -> RunRecord {
     RunFile::open(&folder.path().join("r.pickfs")).expect("open").read().expect("read")
 }
@@ -39,15 +47,12 @@ fn every_cell_runs_once_a_block_and_all_is_stored() {
     let cells = run.cells.len();
     assert_eq!(run.trials.len(), 3 * cells);
     for block in 1..=3 {
-        let mut ids: Vec<_> =
-            run.trials.iter().filter(|t| t.block == block).map(|t| t.cell.clone()).collect();
-        ids.sort();
-        ids.dedup();
-        assert_eq!(ids.len(), cells);
+        let own = run.trials.iter().filter(|trial| trial.block == block);
+        assert_eq!(own.map(|trial| &trial.cell).collect::<BTreeSet<_>>().len(), cells);
     }
     assert_eq!(stored(&folder).trials.len(), 3 * cells);
     assert_eq!(stored(&folder).ended.expect("ended").how, "completed");
-    let seeds: std::collections::BTreeSet<_> = script.seeds.iter().collect();
+    let seeds: BTreeSet<_> = script.seeds.iter().collect();
     assert_eq!(seeds.len(), 3, "one seed a block, shared by its cells");
     let headlines = events.iter().filter_map(|event| match event {
         Event::TrialFinished { headline, .. } => Some(headline.as_ref().expect("a value")),
@@ -55,13 +60,7 @@ fn every_cell_runs_once_a_block_and_all_is_stored() {
     });
     let is_asked = |metric| run.plan.design.primary.contains(metric);
     assert!(headlines.clone().all(|headline| is_asked(&headline.metric) && headline.value > 0.0));
-    let lefts: Vec<f64> = events
-        .iter()
-        .filter_map(|event| match event {
-            Event::TrialFinished { left_s, .. } => Some(*left_s),
-            _ => None,
-        })
-        .collect();
+    let lefts = lefts(&events);
     assert!(lefts.windows(2).all(|pair| pair[1] <= pair[0] + 1e-6) && lefts.last() == Some(&0.0));
 }
 
@@ -100,22 +99,11 @@ fn the_time_left_counts_repeats_as_part_of_the_trials_to_come() {
     let left_after_block = |disturbed: Vec<u32>| {
         let (_, run, events, _) = run_with(Script { disturbed, ..Script::default() }, 2);
         let last = run.trials.iter().filter(|trial| trial.block == 1).count();
-        let lefts = events.iter().filter_map(|event| match event {
-            Event::TrialFinished { left_s, .. } => Some(*left_s),
-            _ => None,
-        });
-        lefts.collect::<Vec<_>>()[last - 1]
+        lefts(&events)[last - 1]
     };
     let cells = fake().cells.len() as u32;
     let (calm, busy) = (left_after_block(vec![]), left_after_block((1..=cells).collect()));
     assert!(busy > 1.8 * calm, "{busy} s beside {calm} s");
-}
-
-#[test]
-fn a_failed_trial_is_a_row_and_the_run_goes_on() {
-    let (folder, run, _, _) = run_with(Script { fails: vec![3], ..Script::default() }, 1);
-    assert_eq!(run.trials.len(), run.cells.len());
-    assert_eq!(stored(&folder).trials[2].outcome, Outcome::Failed { reason: "scripted".into() });
 }
 
 #[test]
@@ -143,9 +131,11 @@ fn a_mount_that_stays_ends_the_run() {
 }
 
 #[test]
-fn the_end_of_a_run_says_what_gave_no_result() {
-    let cells = fake().cells.len() as u32;
-    let (_, run, _, _) = run_with(Script { fails: vec![2], ..Script::default() }, 1);
+fn a_failed_trial_is_a_row_the_run_goes_on_and_its_end_says_what_gave_no_result() {
+    let (folder, run, _, _) = run_with(Script { fails: vec![3], ..Script::default() }, 1);
+    let cells = run.cells.len() as u32;
+    assert_eq!(run.trials.len() as u32, cells);
+    assert_eq!(stored(&folder).trials[2].outcome, Outcome::Failed { reason: "scripted".into() });
     let end = run.ended.expect("ended");
     assert_eq!(end.how, "completed");
     assert!(end.note.contains(&format!("1 of {cells} trials gave no result")), "{}", end.note);
