@@ -342,8 +342,11 @@ fn interval(series: &[(u32, f64)], needed: &[u32]) -> (f64, f64) {
             high = high.min(sorted[sorted.len() - 1 - from_end]);
         }
     }
-    // Looks that contradict each other: a machine that changed. Both ends are shown.
-    (low.min(high), low.max(high))
+    // A machine that changed: looks contradict each other, or the median has left them. All are shown.
+    let half = sorted.len() / 2;
+    let medians = sorted.get(sorted.len().saturating_sub(1) / 2..=half).unwrap_or_default();
+    let ends = || [low, high].into_iter().chain(medians.iter().copied());
+    (ends().fold(f64::INFINITY, f64::min), ends().fold(f64::NEG_INFINITY, f64::max))
 }
 
 #[cfg(test)]
@@ -354,6 +357,18 @@ mod tests {
 
     fn blocks(count: usize, values: &[f64]) -> Vec<Vec<Option<f64>>> {
         vec![values.iter().map(|value| Some(*value)).collect(); count]
+    }
+
+    #[test]
+    fn an_interval_holds_the_median_also_of_a_machine_that_changed() {
+        let steady: Vec<(u32, f64)> = (1..=20).map(|block| (block, 0.1)).collect();
+        let needed = wins_needed(RULES.alpha, RULES.planned, steady.len());
+        assert_eq!(interval(&steady, &needed), (0.1, 0.1));
+        let later = |(block, ratio)| (block, if block > 8 { ratio + 0.2 } else { ratio });
+        let changed: Vec<_> = steady.into_iter().map(later).collect();
+        let (low, high) = interval(&changed, &needed);
+        assert!(low <= 0.1 && (high - 0.3).abs() < 1e-9, "{low} to {high}");
+        assert_eq!(interval(&[], &needed), (f64::NEG_INFINITY, f64::INFINITY));
     }
 
     #[test]
