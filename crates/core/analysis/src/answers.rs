@@ -166,7 +166,10 @@ impl Question<'_> {
         let end = self.end();
         let is_open = end == AnswerEnd::NoAnswer;
         let gate = self.gate_in_words().filter(|_| is_open);
-        let blocks = run.blocks();
+        let (lead, left) = (self.lead(), self.decision.left());
+        let pairs = left.iter().flat_map(|a| left.iter().map(move |b| (*a, *b)));
+        let shared = pairs.filter(|(a, b)| a < b).map(|(a, b)| self.decision.duel(a, b).blocks);
+        let first = lead.as_ref().map_or(0, |lead| lead.blocks);
         let trials = self.members.iter().map(|member| member.chosen(Disturbed::Kept).len() as u32);
         let standings = self.decision.standings().iter().enumerate();
         Answer {
@@ -175,16 +178,16 @@ impl Question<'_> {
             raw: self.ranked.raw,
             end,
             left: self.left(),
-            lead: self.lead(),
+            lead,
             out: standings.filter_map(|(index, standing)| self.out(index, *standing)).collect(),
             alpha: self.rules.alpha,
             margin: self.rules.margin,
             more_blocks: self.decision.more_blocks().filter(|_| is_open && gate.is_none()),
             gate,
             notes: self.notes(without),
-            blocks,
+            blocks: shared.min().unwrap_or(first),
             trials: trials.sum(),
-            trials_of_whole_blocks: blocks * self.members.len() as u32,
+            trials_of_whole_blocks: run.blocks() * self.members.len() as u32,
         }
     }
 
@@ -329,6 +332,9 @@ mod tests {
             trial.outcome = Outcome::Failed { reason: pickfs_record::INTERRUPTED.into() };
         }
         assert!(findings(&run).answers.iter().all(|answer| answer.blocks == 11));
+        let ext4 = run.cells[0].id.clone();
+        run.trials.retain(|trial| trial.block < 11 || trial.cell == ext4);
+        assert!(findings(&run).answers.iter().any(|answer| answer.blocks == 10));
     }
 
     #[test]

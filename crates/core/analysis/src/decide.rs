@@ -150,6 +150,10 @@ impl Duel {
 }
 
 impl Decision {
+    pub fn margin(&self) -> f64 {
+        self.rules.margin
+    }
+
     pub fn standings(&self) -> &[Standing] {
         &self.standings
     }

@@ -272,12 +272,13 @@ fn cure(run: &RunRecord, answer: Option<&Answer>) -> Cure {
         let command = command(&run.plan, &[("--budget", Some(&budget))]);
         return Cure { command, duration_s: Some(2.0 * budget_s) };
     }
-    let blocks = answer.more_blocks.map(|more| answer.blocks + more);
-    match blocks.filter(|blocks| *blocks <= BLOCKS_PROPOSED_MAX.max(2 * answer.blocks)) {
+    let done = run.blocks();
+    let blocks = answer.more_blocks.map(|more| done + more);
+    match blocks.filter(|blocks| *blocks <= BLOCKS_PROPOSED_MAX.max(2 * done)) {
         Some(blocks) => {
             let last = run.trials.last();
             let spent_s = last.map_or(0.0, |trial| trial.started_s + trial.elapsed_s);
-            let duration_s = spent_s * f64::from(blocks) / f64::from(answer.blocks.max(1));
+            let duration_s = spent_s * f64::from(blocks) / f64::from(done.max(1));
             let command = command(&run.plan, &[("--blocks", Some(&blocks.to_string()))]);
             Cure { command, duration_s: Some(duration_s) }
         }
@@ -407,7 +408,7 @@ mod tests {
         run.trials
             .retain(|trial| trial.block <= 16 || floors.iter().any(|floor| floor.id == trial.cell));
         let answer = findings(&run).answers.remove(0);
-        assert_eq!((answer.end, answer.blocks), (AnswerEnd::Winner, 30));
+        assert_eq!((answer.end, answer.blocks), (AnswerEnd::Winner, 16));
         assert!(first(&run).line().contains("; 16 blocks)"), "{}", first(&run).line());
     }
 

@@ -331,10 +331,10 @@ pub struct Answer {
     /// Doubts in which the rows differ, or without whose trials the end would be another, with that end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Flag>,
-    /// Blocks of the run.
+    /// Blocks that hold both of two rows: of the winner and its second, the least of any two that are left.
     pub blocks: u32,
     pub trials: u32,
-    /// Trials that as many whole blocks would have taken.
+    /// Trials that as many whole blocks as the run has would have taken.
     pub trials_of_whole_blocks: u32,
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Ratio {
     pub(super) range: (f64, f64),
     pub(super) blocks: u32,
     pub(super) claim: Claim,
+    /// What `faster` says at the least, as two that differ by less are called equal; 0 where that is not asked.
+    pub(super) least: f64,
     decision: Option<Decision>,
     pub(super) gate: Option<Withheld>,
 }
@@ -36,6 +38,11 @@ impl Ratio {
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         let (low, high) = self.range;
         (low > 0.0 && high.is_finite()).then_some(self.range)
+    }
+
+    /// Neither is ahead, nor is either surely not visibly ahead.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(of_ratio(Relation::Faster, self), Some(Outcome::NotDecided { .. }))
     }
 
     /// About how many blocks more would decide it, where that can be told.
@@ -59,6 +66,7 @@ fn beside(decision: Decision, [row, other]: [usize; 2], gate: Option<Withheld>) 
         range: duel.interval,
         blocks: duel.blocks,
         claim: decision.claim(other, row),
+        least: 1.0 + decision.margin(),
         decision: Some(decision),
         gate,
     })
@@ -95,7 +103,9 @@ pub(super) fn planned(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -
         }
         let at = |row: &Placed<'_>| cells.iter().position(|cell| *cell == row.row.cell);
         let rows = [at(two[0])?, at(two[1])?];
-        beside(decision.clone(), rows, gate(desk, two, metric))
+        let found = beside(decision.clone(), rows, gate(desk, two, metric))?;
+        // Its error protects who is out, and not the end of each interval.
+        Some(Ratio { least: 0.0, ..found })
     })
 }
 
@@ -127,7 +137,7 @@ pub(super) fn gate(desk: &Desk<'_>, two: [&Placed<'_>; 2], metric: &Metric) -> O
 }
 
 pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
-    use Relation::{AtLeast, Differs, NotSlower, Slower, Within};
+    use Relation::{AtLeast, Differs, Faster, NotSlower, Slower, Within};
     let is_speed = relation.is_speed();
     let open = |why: String| Outcome::NotDecided { blocks: ratio.blocks, why };
     if let Some(gate) = ratio.gate.as_ref().filter(|_| is_speed) {
@@ -146,6 +156,8 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
         (Within(_) | NotSlower(_), _) => both(),
         (_, Claim::Equal { margin }) => Outcome::NoDifference { visible_ratio: 1.0 + margin },
         (AtLeast(least), Claim::Open | Claim::Faster) if high < least => Outcome::Weaker,
+        (Faster, Claim::Open) if high < ratio.least => Outcome::Weaker,
+        (Slower, Claim::Open) if low > 1.0 / ratio.least => Outcome::Weaker,
         (_, Claim::Open) => both(),
         (Slower, Claim::Slower) | (Differs, _) => Outcome::Seen,
         (Slower, Claim::Faster) | (_, Claim::Slower) => Outcome::Opposite,
@@ -172,7 +184,14 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
         Claim::Equal { margin } if row.1.gate.is_none() => Some(1.0 + margin),
         _ => None,
     };
-    let equals = rows.iter().filter_map(margin).count();
+    let is_less = |row: &&Named<'_>| match of_ratio(Relation::Faster, &row.1) {
+        Some(Outcome::NoDifference { .. }) => true,
+        // It may be slower yet.
+        Some(Outcome::Weaker) => relation != Relation::Mixed,
+        _ => false,
+    };
+    let less: Vec<_> = rows.iter().filter(is_less).collect();
+    let equals = less.len();
     let equal = rows.iter().map(margin).reduce(|one, other| Some(one?.max(other?))).flatten();
     // Those that are left out are fewer than those that count.
     let allowed = allowed.min(rows.len().saturating_sub(1) / 2);
@@ -188,26 +207,31 @@ pub(super) fn of_rows(relation: Relation, rows: &[Named<'_>]) -> Option<(Outcome
             let gate = rows.iter().find_map(|(_, ratio)| ratio.gate.as_ref());
             let (faster, slower, all) = (faster.len(), slower.len(), rows.len());
             let open = all - faster - slower - equals;
-            let why = || format!("faster in {faster}, slower in {slower}, open in {open} of {all}");
+            let why = || {
+                let equal = if equals > 0 { format!(", not in {equals}") } else { String::new() };
+                format!("faster in {faster}{equal}, slower in {slower}, open in {open} of {all}")
+            };
             Outcome::NotDecided { blocks, why: gate.map_or_else(why, |gate| gate.why.clone()) }
         }
     };
-    Some((outcome, rows_text(rows, &faster, &slower)))
-}
-
-fn rows_text(rows: &[Named<'_>], faster: &[&Named<'_>], slower: &[&Named<'_>]) -> String {
-    let said = |word: &str, list: &[&Named<'_>]| {
-        let (name, ratio) =
-            list.iter().max_by(|a, b| a.1.value.ln().abs().total_cmp(&b.1.value.ln().abs()))?;
-        let times = times(ratio.value.max(1.0 / ratio.value));
-        Some(format!("{word} in {} of {} rows (most: {name}, {times})", list.len(), rows.len()))
-    };
+    let parts = [("faster", &faster), ("slower", &slower), ("not visibly faster", &less)];
     let parts: Vec<String> =
-        [said("faster", faster), said("slower", slower)].into_iter().flatten().collect();
-    match parts.is_empty() {
+        parts.into_iter().filter_map(|(word, list)| words(word, list, rows.len())).collect();
+    let text = match parts.is_empty() {
         true => format!("{} rows, none of them decided", rows.len()),
         false => parts.join(", "),
-    }
+    };
+    Some((outcome, text))
+}
+
+/// `faster in 4 of 10 rows (most: append, 2.07x [1.54, 2.68])`.
+fn words(word: &str, list: &[&Named<'_>], rows: usize) -> Option<String> {
+    let far = |row: &Named<'_>| row.1.value.ln().abs();
+    let (name, ratio) = list.iter().max_by(|a, b| far(a).total_cmp(&far(b)))?;
+    let (low, high) = ratio.range;
+    let interval = interval_text(low, high);
+    let value = times(ratio.value);
+    Some(format!("{word} in {} of {rows} rows (most: {name}, {value} {interval})", list.len()))
 }
 
 #[cfg(test)]
@@ -222,7 +246,8 @@ mod tests {
             _ => Claim::Open,
         };
         let value = (low * high).sqrt();
-        Ratio { value, range: (low, high), blocks: 8, claim, decision: None, gate: None }
+        let (range, least) = ((low, high), 1.05);
+        Ratio { value, range, blocks: 8, claim, least, decision: None, gate: None }
     }
 
     fn said(relation: Relation, low: f64, high: f64) -> &'static str {
@@ -235,6 +260,14 @@ mod tests {
         assert_eq!(said(Relation::Faster, 0.5, 0.9), "opposite here");
         assert_eq!(said(Relation::Faster, 0.9, 1.2), "not decided");
         assert_eq!(said(Relation::Faster, 0.97, 1.03), "no difference here");
+        assert_eq!(said(Relation::Faster, 0.9, 1.04), "less than it says here", "not visibly");
+        assert_eq!(said(Relation::Slower, 0.97, 1.2), "less than it says here");
+        let saw = Ratio { least: 1.45, ..ratio(0.9, 1.2) };
+        assert_eq!(
+            of_ratio(Relation::Faster, &saw),
+            Some(Outcome::Weaker),
+            "the article saw 1.45x"
+        );
         assert_eq!(said(Relation::Slower, 0.5, 0.9), "seen here");
         assert_eq!(said(Relation::Slower, 1.1, 1.2), "opposite here");
         assert_eq!(said(Relation::AtLeast(2.0), 2.1, 4.0), "seen here");
@@ -286,6 +319,8 @@ mod tests {
         assert_eq!(said(Relation::Dominates(3), &[up, flat]), "not decided", "one of two is half");
         assert_eq!(said(Relation::Dominates(0), &[up, up, up, down]), "less than it says here");
         assert_eq!(said(Relation::Dominates(1), &[up, up, flat, down]), "not decided");
+        let low = (0.8, 1.02);
+        assert_eq!(said(Relation::Dominates(1), &[up, up, low, down]), "less than it says here");
         assert_eq!(said(Relation::Dominates(0), &[down, down, up]), "opposite here");
         assert_eq!(said(Relation::Dominates(1), &[up, down, up]), "seen here");
         assert_eq!(said(Relation::Dominates(0), &[flat, flat]), "not decided");
@@ -299,7 +334,9 @@ mod tests {
         assert_eq!(few.0, Outcome::NotDecided { blocks: 8, why: why.into() });
         let (_, text) = of_rows(Relation::Dominates(0), &rows(&[up, down])).expect("rows");
         assert!(
-            text.starts_with("faster in 1 of 2 rows (most: a row, 1.34x), slower in 1 of 2"),
+            text.starts_with(
+                "faster in 1 of 2 rows (most: a row, 1.34x [1.20, 1.50]), slower in 1 of 2"
+            ),
             "{text}"
         );
     }

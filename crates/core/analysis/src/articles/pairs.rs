@@ -318,7 +318,13 @@ pub(super) fn compared(
     let (panel, [subject, object]) = apart::words(two);
     let said = ratio_text(&subject, &object, &found, &outcome);
     let planned = if is_planned { ", planned" } else { "" };
-    let text = format!("{name}{}: {said}; {}{planned}", place(&panel), blocks_text(found.blocks));
+    let less = match outcome {
+        Outcome::Weaker if claim.relation == Relation::Faster => ", not visibly faster",
+        Outcome::Weaker if claim.relation == Relation::Slower => ", not visibly slower",
+        _ => "",
+    };
+    let blocks = blocks_text(found.blocks);
+    let text = format!("{name}{}: {said}{less}; {blocks}{planned}", place(&panel));
     let ratio = Some(found.value).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
     let own = Evidence { panel, subject, object, ratio, outcome, text, ..Evidence::default() };
     let (interval, blocks) = (found.interval(), found.blocks);

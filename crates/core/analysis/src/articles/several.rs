@@ -1,7 +1,4 @@
-use pickfs_record::{
-    Metric,
-    finding::{Claim as Claimed, PhaseRow},
-};
+use pickfs_record::{Metric, finding::PhaseRow};
 
 use super::{
     Claim, Evidence, Outcome, apart,
@@ -128,6 +125,6 @@ pub(super) fn each(
     let own = Evidence { panel, subject, object, blocks, outcome, text, ..Evidence::default() };
     // What would decide the first row that is open.
     let mut rows = ratios.into_iter().map(|(_, ratio)| ratio);
-    let open = rows.find(|ratio| ratio.claim == Claimed::Open);
+    let open = rows.find(|ratio| ratio.is_open());
     Ok((wanted.judged(own), open))
 }

@@ -259,7 +259,7 @@ mod tests {
         let found = judge(&before, &now);
         let choice = only(&found);
         assert_eq!(choice.standing, ChoiceStanding::CannotTell, "{choice:?}");
-        assert!(choice.why.starts_with("NO ANSWER 10 blocks do not decide between ext4 and xfs "));
+        assert!(choice.why.starts_with("NO ANSWER 3 blocks do not decide between ext4 and xfs "));
     }
 
     #[test]

@@ -129,8 +129,8 @@ fn cpu_share(record: &PhaseRecord) -> f64 {
 
 fn failures<'a>(member: &Member<'a>, phase: &str) -> Vec<&'a str> {
     let own = |trial: &&'a TrialRecord| reason(&trial.phase(phase)?.outcome);
-    let trials = member.trials.iter();
-    trials.filter_map(|trial| own(trial).or(reason(&trial.outcome))).collect()
+    let reasons = member.trials.iter().filter_map(|trial| own(trial).or(reason(&trial.outcome)));
+    reasons.filter(|reason| *reason != pickfs_record::INTERRUPTED).collect()
 }
 
 fn reason(outcome: &Outcome) -> Option<&str> {
@@ -253,6 +253,14 @@ mod tests {
         let panel = panel(&FakePhasedRun { mishaps, ..eight() });
         let cell = &row(&panel, "disk sort").cells[2];
         assert_eq!((cell.trials, cell.failed, cell.failure.as_deref()), (7, 1, Some("mount: EIO")));
+    }
+
+    #[test]
+    fn a_trial_that_somebody_stopped_has_not_failed() {
+        let mishaps = vec![Mishap::failed("btrfs", "", 3, pickfs_record::INTERRUPTED)];
+        let panel = panel(&FakePhasedRun { mishaps, ..eight() });
+        let cell = &row(&panel, "disk sort").cells[2];
+        assert_eq!((cell.trials, cell.failed, cell.failure.as_deref()), (7, 0, None));
     }
 
     #[test]

@@ -169,13 +169,11 @@ fn a_planned_phase_is_judged_with_its_plan() {
 #[test]
 fn failures_are_claims_too() {
     let files = fake_phased_run(&FakePhasedRun::files());
-    let article = find("004").expect("built in");
-    let mut small = files.clone();
-    small.plan.name = "article-004-guests".into();
-    let few = ask_all(std::slice::from_ref(article), &[small]);
-    let few = few.iter().find(|answer| answer.claim.id == "004-fails-fat").expect("a claim");
-    assert!(reason(few).starts_with("needs files>=70000, here "), "{few:?}");
-    let failed = shipped("004-fails-fat", std::slice::from_ref(&files));
+    let fails = "workload = \"files\"\nmeasure = \"seq create.rate\"\nsubject = { fs = \"fat16|fat32\" }\nrelation = \"fails\"\n";
+    let many = format!("needs = {{ files = \">=70000\" }}\n{fails}");
+    let few = put(&many, std::slice::from_ref(&files));
+    assert!(reason(&few).starts_with("needs files>=70000, here "), "{few:?}");
+    let failed = put(fails, std::slice::from_ref(&files));
     assert_eq!(reason(&failed), "fat32 is not in this run");
     assert_eq!(failed.runs[0].evidence[0].outcome, Outcome::Seen, "{failed:?}");
     assert!(failed.runs[0].evidence[0].text.contains("65,536"), "{failed:?}");
