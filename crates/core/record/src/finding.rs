@@ -331,7 +331,7 @@ pub struct Answer {
     /// Doubts in which the rows differ, or without whose trials the end would be another, with that end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Flag>,
-    /// Blocks that hold both of two rows: of the winner and its second, the least of any two that are left.
+    /// Blocks that hold both the winner and its second; without a winner, the fewest that any two share that are left.
     pub blocks: u32,
     pub trials: u32,
     /// Trials that as many whole blocks as the run has would have taken.

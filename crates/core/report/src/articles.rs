@@ -27,7 +27,7 @@ const WORDS: [(&str, &str); 10] = [
     ),
     (
         "less than it says here",
-        "the interval of one pair at least leaves no room for what the claim says; where it says only 'faster', for more than the margin of its plan, within which two are called equal (mostly 5 %): 'not visibly faster'",
+        "the interval of one pair at least leaves no room for what the claim says; a claim of 'faster' says that it is visible: by more than the margin of its plan, mostly 5 %, within which two are called equal",
     ),
     ("opposite here", "the interval of one pair at least lies on the other side"),
     ("no difference here", "the two differ by less than the margin that is named"),

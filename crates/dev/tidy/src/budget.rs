@@ -14,7 +14,7 @@ const LINES: &[(&str, usize)] = &[
     // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed; how
     // candidates are mounted on each, but for their addresses. A claim whose plan awaits its run is told apart.
     // Of lanes on many hosts: late starts, loose clocks, who lost a record. A row that mostly failed reads back; an end of an interval that failures leave open. A run that was cut short and reduced is made again; other virtual machines are no programs. Factors whose combinations stand in no block together. A block that was stopped is none. Rows that survive different failures; a typed setting is replaced. Lists too short to answer a claim; where nothing visible is left for one of faster.
-    ("core/analysis", 17069),
+    ("core/analysis", 17065),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not; four drivers send no flush.
     ("core/candidate", 8740),
