@@ -2,13 +2,13 @@
 //! are judged again by today's thresholds.
 
 use pickfs_record::{
-    BackingKind, Outcome, RunRecord, TrialRecord,
+    BackingKind, Metric, OpRecord, Outcome, RunRecord, TrialRecord,
     finding::Notice,
     quantity::duration_text,
     record::{Flag, LoadRecord},
 };
 
-use crate::{disturbed, steady, summary::measured_s};
+use crate::{disturbed, gates, steady, summary::measured_s};
 
 pub const RATE_MISSED_SHARE: f64 = 0.01;
 pub const KINDS: [&str; 14] = [
@@ -48,6 +48,19 @@ pub fn doubts(trial: &TrialRecord) -> Vec<Flag> {
         }
     }
     flags
+}
+
+/// The doubts of a trial that concern a metric: an operation that was not steady concerns itself alone, and cold what was
+/// read.
+pub fn doubts_on(trial: &TrialRecord, metric: &Metric) -> Vec<Flag> {
+    let concerned = |flag: &Flag| {
+        let text = match metric.ops().find_map(|op| trial.op(op)) {
+            Some(own) if flag.kind == "not-steady" => unsteady_text(own)?,
+            _ => flag.text.clone(),
+        };
+        gates::concerns(&flag.kind, metric).then(|| Flag { text, ..flag.clone() })
+    };
+    trial.flags.iter().filter_map(concerned).collect()
 }
 
 fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
@@ -114,8 +127,12 @@ fn rate_missed_text(load: &LoadRecord) -> Option<String> {
 fn steady_text(trial: &TrialRecord) -> Option<String> {
     // A phase is done once from its start to its end: its course is the result.
     let looped = trial.ops.iter().filter(|_| trial.phases.is_empty());
-    let op = looped.into_iter().find(|op| steady::is_unsteady(&op.intervals))?;
-    let ratio = steady::thirds_ratio(&op.intervals)?;
+    looped.into_iter().find_map(unsteady_text)
+}
+
+fn unsteady_text(op: &OpRecord) -> Option<String> {
+    let ratio =
+        steady::thirds_ratio(&op.intervals).filter(|_| steady::is_unsteady(&op.intervals))?;
     Some(format!("{}: the last third ran at {ratio:.2} times the median of the first", op.op))
 }
 

@@ -59,7 +59,7 @@ pub fn endings(
 
 fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) -> Ending {
     let panel = both.map(|(_, panel)| panel);
-    let left = list(&answer.left);
+    let left = named(run, &answer.left);
     let by = by(panel, answer);
     let margin = percent_over_one(1.0 + answer.margin);
     let sentence = match (answer.end, &answer.lead) {
@@ -88,6 +88,13 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
         cure: (answer.end == AnswerEnd::NoAnswer).then(|| cure(run, Some(answer))),
         ..told::told(run, both, answer)
     }
+}
+
+/// Levels that are numbers say nothing without their axis: `neighbour_rate 0 and 200`.
+fn named(run: &RunRecord, labels: &[String]) -> String {
+    let are_numbers = labels.iter().all(|label| label.parse::<f64>().is_ok());
+    let axis = if are_numbers { format!("{} ", run.plan.design.compare) } else { String::new() };
+    format!("{axis}{}", list(labels))
 }
 
 /// `1.41x faster than ext4 (95 % interval 1.24 to 1.63; 15 blocks)`.
@@ -124,7 +131,7 @@ fn open(run: &RunRecord, answer: &Answer, by: &str) -> String {
     if let Some((text, gate)) = gate_of(answer) {
         return gated(text, gate, by);
     }
-    let (left, blocks) = (list(&answer.left), blocks_text(answer.blocks));
+    let (left, blocks) = (named(run, &answer.left), blocks_text(answer.blocks));
     let more = match answer.more_blocks {
         _ if is_cut(run) => "the run was cut short".into(),
         Some(more) => format!("about {more} more would"),

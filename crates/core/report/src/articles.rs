@@ -69,7 +69,7 @@ pub fn claims_document(articles: &[&Article], answers: &[Answer], runs: &[&RunRe
     Document { title: title.into(), nodes }
 }
 
-/// `12 of 186 claims are decided by runs here, 8 by a table of features, 4 by sources: 9 seen here; 3 opposite here; ...`
+/// `24 of 186 claims are decided: 12 by runs here, 8 by a table of features, 4 by sources. Of all: 9 seen here; ...`
 pub fn sum(answers: &[&Answer]) -> String {
     let count = |is_so: &dyn Fn(&Answer) -> bool| answers.iter().filter(|own| is_so(own)).count();
     let is_of_table = |own: &Answer| matches!(own.claim.measure, Measure::Feature(_));
@@ -83,8 +83,12 @@ pub fn sum(answers: &[&Answer]) -> String {
     let others = [(of_table, "a table of features"), (written, "sources")];
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     let others: String = others.map(|(count, by)| format!(", {count} by {by}")).collect();
-    let (decided, claims) = (count(&is_of_run), counted(answers.len() as u64, "claim"));
-    format!("{decided} of {claims} are decided by runs here{scaled}{others}: {}.", by_word(answers))
+    let (of_run, claims) = (count(&is_of_run), counted(answers.len() as u64, "claim"));
+    let decided = of_run + of_table + written;
+    let by_word = by_word(answers);
+    format!(
+        "{decided} of {claims} are decided: {of_run} by runs here{scaled}{others}. Of all: {by_word}."
+    )
 }
 
 fn by_word(answers: &[&Answer]) -> String {
@@ -154,11 +158,31 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
         Node::Paragraph(sum(answers).into()),
         closed("By whom, and how", vec![how]),
     ];
+    nodes.extend(found(answers));
     nodes.extend(told(&seen, "here"));
     if !rest.is_empty() {
         nodes.push(list(by_reason(&rest)));
     }
     nodes
+}
+
+/// What is decided here, in the words of the claims.
+fn found(answers: &[&Answer]) -> Option<Node> {
+    let mut by_word: Vec<Text> = Vec::new();
+    for word in WORDS.map(|(word, _)| word) {
+        let own =
+            answers.iter().filter(|own| own.outcome.is_answer() && own.outcome.words() == word);
+        let (scaled, full): (Vec<&Answer>, Vec<&Answer>) =
+            own.partition(|own| scale(own).is_some());
+        for (end, claims) in [(String::new(), full), (format!(", {SCALED}"), scaled)] {
+            let says = claims.iter().map(|own| own.claim.says.as_str()).collect::<Vec<_>>();
+            if !says.is_empty() {
+                let word = Role::Strong.of(format!("{word}{end}:"));
+                by_word.push(word.and(format!(" {}", says.join(" "))));
+            }
+        }
+    }
+    (!by_word.is_empty()).then(|| list(by_word))
 }
 
 /// Claims that no run has rows for, gathered by the reason and what would mend it.

@@ -28,7 +28,7 @@ use crate::{
 #[derive(Debug, Error)]
 pub enum PartError {
     #[error(
-        "no part `{0}`; there are line, screen, answer, answers, table [WORDS], claims NUMBER, beside TABLE, how sure, \
+        "no part `{0}`; there are line [WORDS], screen, answer, answers, table [WORDS], claims NUMBER, beside TABLE, how sure, \
          factors, why, picture CHART [WORDS]"
     )]
     Unknown(String),
@@ -49,7 +49,10 @@ pub struct Part {
 pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {
     let (kind, rest) = words.split_once(' ').unwrap_or((words, ""));
     let nodes = match (kind, rest) {
-        ("line", "") => return Ok(Part { text: line(subject), ..Part::default() }),
+        ("line", rest) => {
+            let text = line(subject, rest).ok_or_else(|| PartError::Nothing(words.into()))?;
+            return Ok(Part { text, ..Part::default() });
+        }
         ("screen", "") => return Ok(Part { text: screen(subject), ..Part::default() }),
         ("picture", rest) => return pictures(subject, name, rest, images),
         ("answer", "") => answer(subject),
@@ -76,22 +79,21 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
 }
 
 /// How many questions were answered, and the first winner of what survives most, for a cell of a table; else the first
-/// answer, or why there is none.
-fn line(subject: &Subject) -> String {
-    let endings = &subject.findings.endings;
+/// answer, or why there is none. With words: of the questions whose answers hold them all.
+fn line(subject: &Subject, words: &str) -> Option<String> {
+    let endings = subject.findings.endings.iter().filter(|ending| holds(&ending.sentence, words));
+    let endings: Vec<&Ending> = endings.collect();
     let most = endings.iter().filter_map(|ending| ending.survives).max();
     let mut ranked = endings.iter().filter(|e| e.survives.is_none() || e.survives == most);
-    let is_decided = |ending: &&Ending| ending.end != AnswerEnd::NoAnswer;
+    let is_decided = |ending: &&&Ending| ending.end != AnswerEnd::NoAnswer;
     let winner = ranked.clone().find(|ending| ending.end == AnswerEnd::Winner);
-    let Some(first) = winner.or(ranked.clone().find(is_decided)).or(ranked.next()) else {
-        return "nothing was asked".into();
-    };
+    let first = winner.or(ranked.clone().find(is_decided)).or(ranked.next())?;
     let of_all = match (endings.iter().filter(is_decided).count(), endings.len()) {
         (_, 1) => String::new(),
         (0, all) => format!("none of {all} questions answered: "),
         (decided, all) => format!("{decided} of {all} questions answered: "),
     };
-    format!("{of_all}**{}** {}", text(&first.end.to_string()), cell(&first.sentence))
+    Some(format!("{of_all}**{}** {}", text(&first.end.to_string()), cell(&first.sentence)))
 }
 
 /// Without the commands of who ran it: a page has its own.

@@ -50,7 +50,7 @@ fn journal() -> RunRecord {
 fn the_screen_has_counts_answers_and_reasons() {
     let article = find("003").expect("built in");
     let screen = printed(article, &of_their_plans(article, &journal()), 100, false);
-    let sum = "003  Improving journalling latency\n3 of 27 claims are decided by runs here: 3 seen";
+    let sum = "003  Improving journalling latency\n3 of 27 claims are decided: 3 by runs here. Of all: 3 seen";
     assert!(screen.contains(sum), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let words_of_it =
@@ -84,7 +84,7 @@ fn an_answer_of_another_scale_says_so_in_its_word_and_above_its_table() {
     assert!(answer.trim_start().starts_with(word), "{screen}");
     let words = before.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("; not the article's scale: 16 processes"), "{screen}");
-    assert!(screen.contains(" of them at another scale than the article's): "), "{screen}");
+    assert!(screen.contains(" of them at another scale than the article's). Of all: "), "{screen}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use hdrhistogram::{
         interval_log::{IntervalLogIterator, LogEntry},
     },
 };
-use pickfs_record::record::Flag;
+use pickfs_record::record::{Flag, Second};
 use pickfs_report::{
     ChartKind, Look, Subject,
     chart::{Anchor, Form, Shape::*, lettering::width},
@@ -129,14 +129,27 @@ fn capacity_is_drawn_where_it_was_measured() {
     assert!(svg(&charts[0].scene, Setting::Alone).contains("412,000/s"));
 }
 
+fn ever_slower(second: u32) -> Second {
+    let service_p50_ns = 100 << second;
+    let [service_min_ns, service_max_ns] = [service_p50_ns; 2];
+    let response_max_ns = service_p50_ns;
+    Second { second, count: 9, service_min_ns, service_p50_ns, service_max_ns, response_max_ns }
+}
+
 #[test]
 fn every_trial_is_a_dot_a_doubted_one_hollow_and_a_repeat_is_a_cross() {
     let (mut run, findings) = fixture::first_screen();
     let cell = findings.panels[0].rows[0].cell.clone();
     let flag = |kind: &str| Flag { kind: kind.into(), text: kind.into() };
     run.trials.iter_mut().for_each(|trial| trial.flags = vec![flag("period-not-covered")]);
-    let one = run.trials.iter_mut().find(|t| t.cell == cell && !t.ops.is_empty());
-    one.expect("a trial").flags.push(flag("not-steady"));
+    let shown = Subject::new(&run, &findings).headline(&findings.panels[0]);
+    let mut own = run.trials.iter_mut().filter(|t| t.cell == cell && !t.ops.is_empty());
+    for doubts_it in [true, false] {
+        let trial = own.next().expect("a trial");
+        trial.flags.push(flag("not-steady"));
+        let shown = trial.ops.iter_mut().filter(|op| doubts_it && shown.names(&op.op));
+        shown.for_each(|op| op.intervals = (0..9).map(ever_slower).collect());
+    }
     let again = run.trials.iter().find(|t| t.cell == cell && !t.ops.is_empty()).cloned();
     run.trials.push(pickfs_record::TrialRecord { attempt: 2, ..again.expect("a trial") });
     let subject = Subject::new(&run, &findings);
@@ -146,7 +159,11 @@ fn every_trial_is_a_dot_a_doubted_one_hollow_and_a_repeat_is_a_cross() {
         _ => None,
     });
     let (crosses, dots): (Vec<_>, Vec<_>) = marks.partition(|(form, _)| *form == Form::Cross);
-    assert_eq!(dots.iter().filter(|(_, hollow)| *hollow).count(), 1, "a length is no doubt");
+    assert_eq!(
+        dots.iter().filter(|(_, hollow)| *hollow).count(),
+        1,
+        "a length is no doubt, nor another operation"
+    );
     let finished = findings.panels[0].rows.iter().map(|row| row.trials as usize).sum::<usize>();
     assert_eq!((dots.len(), crosses.len()), (finished, 1));
 }

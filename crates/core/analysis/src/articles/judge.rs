@@ -147,7 +147,7 @@ pub(super) fn of_ratio(relation: Relation, ratio: &Ratio) -> Option<Outcome> {
         return is_speed.then(|| open("too few blocks for an interval".into()));
     }
     let (low, high) = ratio.range;
-    let both = || open(format!("the interval {} decides nothing", interval_text(low, high)));
+    let both = || open(format!("the interval {} leaves it open", interval_text(low, high)));
     Some(match (relation, ratio.claim) {
         (Within(most), _) if low >= 1.0 / most && high <= most => Outcome::Seen,
         (Within(most), _) if high < 1.0 / most || low > most => Outcome::Opposite,

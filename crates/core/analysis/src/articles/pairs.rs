@@ -63,7 +63,7 @@ pub(super) fn run_answer(
         outcome: outcome.without(&without, &is_enough, "this run"),
         without,
         scale: unique(subjects.iter().flat_map(|placed| scale_apart(claim, placed))),
-        conditions: conditions(&subjects[0]),
+        conditions: conditions(desk, &subjects[0]),
         evidence,
     })
 }
@@ -186,14 +186,16 @@ fn scale_apart(claim: &Claim, placed: &Placed<'_>) -> Vec<String> {
     found.chain(factor.map(|factor| format!("scale factor {}", significant(factor)))).collect()
 }
 
-fn conditions(placed: &Placed<'_>) -> Vec<String> {
+fn conditions(desk: &Desk<'_>, placed: &Placed<'_>) -> Vec<String> {
     let kernel = placed.property("guest.kernel").or_else(|| placed.property("kernel"));
     let kernel = kernel.map(|kernel| format!("Linux {kernel}"));
     let device = ["device.model", "device.link"].into_iter().find_map(|key| placed.property(key));
     let work = ["guest.engine", "scale", "lanes", "files", "cache"];
     let work = work.into_iter().filter_map(|key| Some(format!("{key}={}", placed.property(key)?)));
     let ground = std::iter::once(placed.row.backing.to_string()).chain(device).chain(kernel);
-    ground.chain(work).collect()
+    let has_changed = desk.findings.notices.iter().any(|notice| notice.kind == "drift");
+    let doubt = has_changed.then(|| "doubt: the machine changed during the run".into());
+    ground.chain(work).chain(doubt).collect()
 }
 
 fn alone(claim: &Claim, desk: &Desk<'_>, subjects: &[Placed<'_>]) -> Result<Vec<Told>, Miss> {

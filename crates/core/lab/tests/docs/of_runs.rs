@@ -77,7 +77,7 @@ fn with<T>(name: &str, work: impl FnOnce(Option<&Run>) -> T) -> T {
 /// What an article says stands by hand on the page, and what the command takes below the answer.
 fn not_yet(name: &str, words: &str) -> String {
     let plan = planned(name);
-    match words {
+    match words.split_whitespace().next().unwrap_or_default() {
         "line" => format!("not yet run: {}", typed(&plan.name, &cost(&plan.name))),
         "answer" => "**Not yet run here.** The answer takes a command:".into(),
         _ => String::new(),
@@ -192,7 +192,7 @@ fn reference_runs_are_reduced_small_and_asked_what_their_plans_expected() {
         assert_eq!(run.plan.article, plan.article, "{name}");
         assert!(run.plan.expects.is_none() || run.plan.expects == plan.expects, "{name}");
     }
-    assert!(bytes <= 12_200_000, "reference/ holds {bytes} bytes");
+    assert!(bytes <= 12_500_000, "reference/ holds {bytes} bytes");
 }
 
 #[test]

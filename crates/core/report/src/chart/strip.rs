@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use pickfs_analysis::{
+    doubts::doubts_on,
     panels::BY_CANDIDATE,
     summary::{CAPACITY_KEY, spread},
 };
@@ -170,7 +171,8 @@ pub fn capacity(subject: &Subject, panel: &Panel, look: Look, most: usize) -> Op
         let has_looked = row.counts.iter().any(|(name, _)| name == CAPACITY_KEY);
         let value = row.rate.filter(|_| has_looked)?;
         let tip = |value| format!("{}: {}", row.label, text(value));
-        let dots = dots(subject.finished(&row.cell), |trial| of(trial).map(|v| (v, tip(v))));
+        let of = |trial: &TrialRecord| of(trial).map(|v| (v, tip(v)));
+        let dots = dots(subject.finished(&row.cell), &subject.headline(panel), of);
         Some(Line {
             dots,
             value: Some(value),
@@ -218,7 +220,7 @@ fn lines(
             let said = [ranking::lost(subject, row, &metric.op)?, String::new()];
             return Some(Line { said, ..line });
         };
-        let dots = dots(subject.finished(&row.cell), |trial| {
+        let dots = dots(subject.finished(&row.cell), metric, |trial| {
             let value = trial_value(trial, metric)?;
             Some((value * times, format!("{}: {}", row.label, text(value))))
         });
@@ -232,16 +234,17 @@ fn lines(
 /// Of the largest or smallest operation of each trial; they are shown, and never ranked.
 fn of_extremes(subject: &Subject, row: &Row, metric: &Metric) -> Option<Spread> {
     let value = |trial: &TrialRecord| Some((trial_value(trial, metric)?, String::new()));
-    let all = dots(subject.finished(&row.cell), value).into_iter();
+    let all = dots(subject.finished(&row.cell), metric, value).into_iter();
     let counted = all.filter(|dot| dot.kind != DotKind::Repeat).map(|dot| dot.value);
     let values: Vec<f64> = counted.collect();
     let is_extreme = matches!(metric.statistic, Statistic::Min | Statistic::Max);
     (is_extreme && !values.is_empty()).then(|| spread(&values))
 }
 
-/// A dot for each trial with a value; of the trials of a block the first counts.
-pub fn dots<'t>(
+/// A dot for each trial with a value of a metric; of the trials of a block the first counts.
+fn dots<'t>(
     trials: impl Iterator<Item = &'t TrialRecord>,
+    metric: &Metric,
     of: impl Fn(&TrialRecord) -> Option<(f64, String)>,
 ) -> Vec<Dot> {
     let mut trials: Vec<_> = trials.collect();
@@ -250,11 +253,12 @@ pub fn dots<'t>(
     let dot = |trial: &TrialRecord| {
         let (value, text) = of(trial)?;
         let is_repeat = last.replace(trial.block) == Some(trial.block);
-        let (kind, why) = match trial.flags.iter().find(|flag| flag.kind != OF_TAILS) {
-            _ if is_repeat => (DotKind::Repeat, " (repeated, not counted)".into()),
-            Some(flag) => (DotKind::Doubted, format!(" ({})", flag.text)),
-            None => (DotKind::Sure, String::new()),
-        };
+        let (kind, why) =
+            match doubts_on(trial, metric).into_iter().find(|flag| flag.kind != OF_TAILS) {
+                _ if is_repeat => (DotKind::Repeat, " (repeated, not counted)".into()),
+                Some(flag) => (DotKind::Doubted, format!(" ({})", flag.text)),
+                None => (DotKind::Sure, String::new()),
+            };
         let tip = format!("{text}, block {}{why}", trial.block);
         Some(Dot { block: trial.block, value, kind, tip })
     };

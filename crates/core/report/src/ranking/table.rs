@@ -93,7 +93,16 @@ fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
         true => "With final sync: each call with a share of the sync at the end of its trial. ",
         false => "",
     };
-    format!("{meaning}{share}Median over trials, range beside it. {ratios}").trim_end().into()
+    // `durable` ends with its sync; an append alone has nothing of it yet.
+    let not_yet = match metric.op.starts_with("append") && is_mixed(panel) {
+        true => {
+            "A record survives what its row says once its sync has ended, not with the call alone. "
+        }
+        false => "",
+    };
+    format!("{meaning}{share}{not_yet}Median over trials, range beside it. {ratios}")
+        .trim_end()
+        .into()
 }
 
 struct Source<'t> {
