@@ -6,6 +6,7 @@ use pickfs_record::{
     finding::Notice,
     quantity::duration_text,
     record::{Flag, LoadRecord},
+    trial::WITH_FINAL_SYNC,
 };
 
 use crate::{disturbed, gates, steady, summary::measured_s};
@@ -51,16 +52,18 @@ pub fn doubts(trial: &TrialRecord) -> Vec<Flag> {
 }
 
 /// The doubts of a trial that concern a metric: an operation that was not steady concerns itself alone, and cold what was
-/// read.
+/// read. A call with its share of a final sync has no seconds: those of the call count.
 pub fn doubts_on(trial: &TrialRecord, metric: &Metric) -> Vec<Flag> {
-    let concerned = |flag: &Flag| {
-        let text = match metric.ops().find_map(|op| trial.op(op)) {
+    let call = |op: &str| trial.op(op.strip_suffix(WITH_FINAL_SYNC).unwrap_or(op));
+    let own = metric.ops().find_map(call);
+    let concerned = |flag: Flag| {
+        let text = match own {
             Some(own) if flag.kind == "not-steady" => unsteady_text(own)?,
             _ => flag.text.clone(),
         };
-        gates::concerns(&flag.kind, metric).then(|| Flag { text, ..flag.clone() })
+        gates::concerns(&flag.kind, metric).then_some(Flag { text, ..flag })
     };
-    trial.flags.iter().filter_map(concerned).collect()
+    doubts(trial).into_iter().filter_map(concerned).collect()
 }
 
 fn raised(trial: &TrialRecord) -> Vec<(&'static str, String)> {
@@ -207,7 +210,7 @@ pub fn notices(run: &RunRecord) -> Vec<Notice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pickfs_record::record::HostShare;
+    use pickfs_record::{plan::Statistic, record::HostShare};
     use pickfs_testkit::{FakeRun, Mishap, MishapKind, fake_run};
 
     fn kinds(kind: MishapKind) -> Vec<(String, u32)> {
@@ -228,6 +231,19 @@ mod tests {
             assert_eq!(kinds(mishap), [(kind.to_string(), 1)]);
         }
         assert!(kinds(MishapKind::RateMissed(0.995)).is_empty());
+    }
+
+    #[test]
+    fn an_operation_that_was_not_steady_concerns_itself_and_its_share_of_a_sync_alone() {
+        let mishaps = vec![Mishap::new("xfs:noatime", "none", 2, MishapKind::Unsteady(1.5))];
+        let run = fake_run(&FakeRun { mishaps, ..FakeRun::default() });
+        let mut trials = run.trials.into_iter();
+        let mut trial = trials.find(|one| !doubts(one).is_empty()).expect("one trial");
+        let append = trial.op("append").expect("an operation").clone();
+        let steady = |op: &str| OpRecord { op: op.into(), intervals: Vec::new(), ..append.clone() };
+        trial.ops = vec![append.clone(), steady("append with final sync"), steady("roll")];
+        let of = |op: &str| doubts_on(&trial, &Metric::new(op, Statistic::Quantile(0.5))).len();
+        assert_eq!(["append", "append with final sync", "roll"].map(of), [1, 1, 0]);
     }
 
     #[test]

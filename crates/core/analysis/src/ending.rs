@@ -92,8 +92,11 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
 
 /// Levels that are numbers say nothing without their axis: `neighbour_rate 0 and 200`.
 fn named(run: &RunRecord, labels: &[String]) -> String {
-    let are_numbers = labels.iter().all(|label| label.parse::<f64>().is_ok());
-    let axis = if are_numbers { format!("{} ", run.plan.design.compare) } else { String::new() };
+    let is_number = |label: &String| label.starts_with(|first: char| first.is_ascii_digit());
+    let compare = &run.plan.design.compare;
+    let are_numbers = !labels.is_empty() && labels.iter().all(is_number);
+    let is_axis = are_numbers && compare != BY_CANDIDATE;
+    let axis = if is_axis { format!("{compare} ") } else { String::new() };
     format!("{axis}{}", list(labels))
 }
 

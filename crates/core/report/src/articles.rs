@@ -166,23 +166,26 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     nodes
 }
 
-/// What is decided here, in the words of the claims.
+/// What is decided, in the words of the claims; apart what was seen at another scale or in a run with a doubt.
 fn found(answers: &[&Answer]) -> Option<Node> {
-    let mut by_word: Vec<Text> = Vec::new();
-    for word in WORDS.map(|(word, _)| word) {
-        let own =
-            answers.iter().filter(|own| own.outcome.is_answer() && own.outcome.words() == word);
-        let (scaled, full): (Vec<&Answer>, Vec<&Answer>) =
-            own.partition(|own| scale(own).is_some());
-        for (end, claims) in [(String::new(), full), (format!(", {SCALED}"), scaled)] {
-            let says = claims.iter().map(|own| own.claim.says.as_str()).collect::<Vec<_>>();
-            if !says.is_empty() {
-                let word = Role::Strong.of(format!("{word}{end}:"));
-                by_word.push(word.and(format!(" {}", says.join(" "))));
-            }
-        }
-    }
-    (!by_word.is_empty()).then(|| list(by_word))
+    let with_doubt = |own: &&Answer| {
+        let scaled = scale(own).map_or(String::new(), |_| format!(", {SCALED}"));
+        let conditions = own.first().into_iter().flat_map(|run| &run.conditions);
+        let is_doubted = conditions.clone().any(|text| text.starts_with("doubt:"));
+        let doubt = if is_doubted { ", in doubt" } else { "" };
+        format!("{}{scaled}{doubt}", own.outcome.words())
+    };
+    let is_decided =
+        |own: &&&Answer| own.outcome.is_answer() || matches!(own.outcome, Outcome::Written { .. });
+    let mut decided: Vec<&Answer> = answers.iter().filter(is_decided).copied().collect();
+    decided.sort_by_key(|own| WORDS.iter().position(|(word, _)| *word == own.outcome.words()));
+    let line = |word: String| {
+        let own = decided.iter().filter(|own| with_doubt(own) == word);
+        let says = own.map(|own| own.claim.says.as_str()).collect::<Vec<_>>().join(" ");
+        Role::Strong.of(format!("{word}:")).and(format!(" {says}"))
+    };
+    let lines: Vec<Text> = unique(decided.iter().map(with_doubt)).into_iter().map(line).collect();
+    (!lines.is_empty()).then(|| list(lines))
 }
 
 /// Claims that no run has rows for, gathered by the reason and what would mend it.

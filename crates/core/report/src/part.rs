@@ -79,13 +79,18 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
 }
 
 /// How many questions were answered, and the first winner of what survives most, for a cell of a table; else the first
-/// answer, or why there is none. With words: of the questions whose answers hold them all.
+/// answer, or why there is none. With words: the same of the questions that hold them all.
 fn line(subject: &Subject, words: &str) -> Option<String> {
-    let endings = subject.findings.endings.iter().filter(|ending| holds(&ending.sentence, words));
-    let endings: Vec<&Ending> = endings.collect();
-    let most = endings.iter().filter_map(|ending| ending.survives).max();
-    let mut ranked = endings.iter().filter(|e| e.survives.is_none() || e.survives == most);
-    let is_decided = |ending: &&&Ending| ending.end != AnswerEnd::NoAnswer;
+    let endings = &subject.findings.endings;
+    // `... by block write rate, on this loop image`, without the names of who was compared.
+    let asked = |ending: &Ending| {
+        let (_, by) = ending.sentence.split_once(" by ").unwrap_or_default();
+        by.split(", on this").next().unwrap_or_default().to_owned()
+    };
+    let held: Vec<&Ending> = endings.iter().filter(|own| holds(&asked(own), words)).collect();
+    let most = held.iter().filter_map(|ending| ending.survives).max();
+    let mut ranked = held.into_iter().filter(|e| e.survives.is_none() || e.survives == most);
+    let is_decided = |ending: &&Ending| ending.end != AnswerEnd::NoAnswer;
     let winner = ranked.clone().find(|ending| ending.end == AnswerEnd::Winner);
     let first = winner.or(ranked.clone().find(is_decided)).or(ranked.next())?;
     let of_all = match (endings.iter().filter(is_decided).count(), endings.len()) {

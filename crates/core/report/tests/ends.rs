@@ -197,6 +197,11 @@ fn a_page_says_what_was_expected_what_makes_it_again_and_how_many_questions_were
     let two = fake_run(&FakeRun { blocks: 4, ..FakeRun::default() });
     let line = of(&two, "line");
     assert!(line.starts_with("none of 2 questions answered: **NO ANSWER** "), "{line}");
+    let line = of(&two, "line durable");
+    assert!(
+        line.starts_with("none of 2 questions answered: ") && line.contains("durable"),
+        "{line}"
+    );
     let ends = [(AnswerEnd::NoAnswer, PowerLoss), (AnswerEnd::Winner, KernelCrash)];
     let ending = |(end, own)| Ending { end, survives: Some(own), ..Ending::default() };
     let found = Findings { endings: ends.map(ending).into(), ..found };

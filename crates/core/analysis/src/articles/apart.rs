@@ -95,5 +95,5 @@ pub(super) fn only_shown(claim: &Claim, [one, other]: [&Placed<'_>; 2]) -> Optio
     (claim.is_shown || in_memory).then_some(MEMORY)
 }
 
-pub(super) const EXTREME: &str = "seconds are counted and not ranked, as a longer run may see what this one did not; it would take a claim about a quantile";
-const MEMORY: &str = "memory loses all with the power, so the ratio is shown and not ranked; it would take a claim about two that survive alike";
+pub(super) const EXTREME: &str = "seconds are counted and not ranked";
+const MEMORY: &str = "memory beside a disk: the ratio is shown and not ranked";

@@ -103,6 +103,14 @@ fn a_loop_plants_seen_opposite_and_no_difference() {
     assert!(evidence.text.contains("faster than ext4 [1."), "{}", evidence.text);
     assert_eq!(run.conditions, ["loop image", "Imaginary NVMe 1", "Linux 6.18.0"]);
 
+    let mut changed = mean_run(700.0, 500.0, 16);
+    for trial in &mut changed.trials {
+        let block = u64::from(trial.block);
+        trial.raw.iter_mut().for_each(|raw| raw.p50_ns *= block);
+    }
+    let doubt = put(&of_two, &[changed]).runs[0].conditions.last().cloned();
+    assert_eq!(doubt.as_deref(), Some("doubt: the machine changed during the run"));
+
     let opposite = put(XFS_MEAN, &[mean_run(500.0, 700.0, 16)]);
     assert_eq!(opposite.outcome, Outcome::Opposite);
     assert!(opposite.runs[0].evidence[0].text.contains("xfs 1."), "{opposite:?}");

@@ -93,10 +93,11 @@ fn about(panel: &Panel, metric: &Metric, metrics: &[Metric]) -> String {
         true => "With final sync: each call with a share of the sync at the end of its trial. ",
         false => "",
     };
-    // `durable` ends with its sync; an append alone has nothing of it yet.
-    let not_yet = match metric.op.starts_with("append") && is_mixed(panel) {
+    // The journal alone has an operation that ends with the sync.
+    let has_durable = panel.rows.iter().flat_map(|row| &row.ops).any(|op| op.op == "durable");
+    let not_yet = match metric.op == "append" && is_mixed(panel) && has_durable {
         true => {
-            "A record survives what its row says once its sync has ended, not with the call alone. "
+            "Where a row syncs apart from its appends, a record survives what the row says once that sync has ended. "
         }
         false => "",
     };
