@@ -42,11 +42,11 @@ pub fn endings(
     missing: &[&Metric],
 ) -> Vec<Ending> {
     let place = |metric: &Metric| run.plan.design.primary.iter().position(|m| m == metric);
-    let of_answer = |a: &Answer| {
+    let of_answer = |(index, a): (usize, &Answer)| {
         let both = groups.iter().zip(panels).find(|(group, _)| group.title == a.panel);
-        (place(&a.metric), ending(run, both, a))
+        (place(&a.metric), Ending { answer: Some(index), ..ending(run, both, a) })
     };
-    let mut found: Vec<_> = answers.iter().map(of_answer).collect();
+    let mut found: Vec<_> = answers.iter().enumerate().map(of_answer).collect();
     let lacking = missing.iter().map(|m| (place(m), nothing_compared(run, panels, Some(m))));
     match asks(run, panels) {
         true if found.is_empty() => found.push((None, nothing_compared(run, panels, None))),
@@ -114,13 +114,16 @@ fn ahead(first: &str, lead: &Lead) -> String {
     format!("{} faster than {over} ({interval}{blocks})", times(*ratio))
 }
 
+/// `median service time of durable appends, sync=fdatasync`.
+pub fn asked(answer: &Answer) -> String {
+    let view = if answer.raw { View::RawResponse } else { answer.metric.view };
+    let words = metric_words(&Metric { view, ..answer.metric.clone() });
+    if answer.panel.is_empty() { words } else { format!("{words}, {}", answer.panel) }
+}
+
 /// `by median service time of durable appends, sync=fdatasync, on this loop image`.
 fn by(panel: Option<&Panel>, answer: &Answer) -> String {
-    let view = if answer.raw { View::RawResponse } else { answer.metric.view };
-    let mut text = format!("by {}", metric_words(&Metric { view, ..answer.metric.clone() }));
-    if !answer.panel.is_empty() {
-        text.push_str(&format!(", {}", answer.panel));
-    }
+    let mut text = format!("by {}", asked(answer));
     let is_left = |row: &&Row| answer.left.contains(&row.label);
     let rows = panel.map_or(&[][..], |panel| &panel.rows);
     let Some(row) = rows.iter().find(is_left) else { return text };

@@ -8,7 +8,11 @@
 //! may still take the device in the moment between question and step; those
 //! steps open it exclusively, so that the kernel refuses one of the two.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use pickfs_record::quantity::bytes_text;
 use pickfs_sys::block::{self, BlockDevice, BlockFacts, ExclusiveProbe};
@@ -27,6 +31,10 @@ const VOLUME_UUID_LENGTH: usize = 68;
 /// How the device-mapper uuids of volumes begin that people name: LVM, dm-crypt, multipath and its
 /// partitions. Their members are refused as held.
 const TOPS: [&str; 5] = ["LVM-", "CRYPT-LUKS", "CRYPT-PLAIN", "CRYPT-BITLK", "mpath-"];
+
+/// A program that has a device open for longer uses it; udev, lsblk and losetup look at every one in passing.
+const GLANCE: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_millis(20);
 
 /// Why a device is not touched. Every message names the device, the finding and the way out.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -122,6 +130,16 @@ pub enum Refusal {
     SharedBelow { device: PathBuf, other: String, behind: PathBuf },
 }
 
+impl Refusal {
+    fn may_pass(&self) -> bool {
+        match self {
+            Refusal::Open { .. } => true,
+            Refusal::Below { below, .. } => below.may_pass(),
+            _ => false,
+        }
+    }
+}
+
 /// The right to destroy one device, as long as the answers stay the same.
 #[derive(Debug, Clone)]
 pub struct Interlock {
@@ -157,9 +175,16 @@ impl Interlock {
         self.contents_are_ours = true;
     }
 
+    /// What has it open for a moment is waited for, and all is asked again.
     pub fn check(&self) -> Result<(), Refusal> {
-        same_device(&self.identity)?;
-        self.ask(&self.identity.path, None, self.contents_are_ours)
+        let began = Instant::now();
+        loop {
+            same_device(&self.identity)?;
+            match self.ask(&self.identity.path, None, self.contents_are_ours) {
+                Err(refusal) if refusal.may_pass() && began.elapsed() < GLANCE => sleep(POLL),
+                found => return found,
+            }
+        }
     }
 
     /// `over` is the loop device that is known to stand on it.

@@ -329,9 +329,13 @@ fn a_file_behind_a_loop_device_is_asked() {
     assert!(said.contains(&format!("stands on {file}: holds a file system (ext4)")), "{said}");
     Interlock::pin(device, true).unwrap();
     let held = Command::new("sleep").arg("60").stdin(File::open(&file).unwrap()).spawn();
-    let _held = Guarded(held.unwrap());
+    let held = Guarded(held.unwrap());
     let said = refusal(device, true).to_string();
     assert!(said.contains(&format!("stands on {file}: is open in sleep (pid ")), "{said}");
+    drop(held);
+    let glance = Command::new("sleep").arg("0.1").stdin(File::open(&file).unwrap()).spawn();
+    let _glance = Guarded(glance.unwrap());
+    Interlock::pin(device, true).unwrap();
 }
 
 fn an_exclusively_held_device_is_refused() {

@@ -271,6 +271,9 @@ pub struct Ending {
     pub end: AnswerEnd,
     pub panel: String,
     pub sentence: String,
+    /// The place of what it words among the answers; none where nothing was compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<usize>,
     /// What all that it ranks survive, where others of its panel survive something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survives: Option<Durability>,

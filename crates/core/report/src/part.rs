@@ -2,12 +2,13 @@
 
 use pickfs_analysis::{
     articles::{Answer, of_run},
-    ending::again,
+    ending::{again, asked},
     published::{self, UnknownTable, beside::beside},
+    wording::{blocks_text, list as in_words, survival},
 };
 use pickfs_record::{
     Metric,
-    finding::{AnswerEnd, Ending},
+    finding::{self, AnswerEnd, Ending},
 };
 use thiserror::Error;
 
@@ -28,8 +29,8 @@ use crate::{
 #[derive(Debug, Error)]
 pub enum PartError {
     #[error(
-        "no part `{0}`; there are line [WORDS], screen, answer, answers, table [WORDS], claims NUMBER, beside TABLE, how sure, \
-         factors, why, picture CHART [WORDS]"
+        "no part `{0}`; there are line [WORDS], screen, answer, answers, table [WORDS], of OPERATION, claims NUMBER, beside TABLE, how \
+         sure, factors, why, picture CHART [WORDS]"
     )]
     Unknown(String),
     #[error("part `{0}`: the run holds nothing of it")]
@@ -44,6 +45,9 @@ pub struct Part {
     pub text: String,
     pub pictures: Vec<(String, String)>,
 }
+
+/// More of them stand under a line that counts them.
+const QUESTIONS: usize = 3;
 
 /// `name` begins the files of pictures, which lie at `images` as seen from the page.
 pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<Part, PartError> {
@@ -60,6 +64,10 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
             choices::table(subject, usize::MAX).map(Node::Table).into_iter().collect()
         }
         ("table", rest) => tables(subject, rest),
+        ("of", op) if !op.is_empty() => {
+            let panels = subject.findings.panels.iter();
+            panels.flat_map(|panel| ranking::table::of_op(subject, panel, op)).collect()
+        }
         ("claims", article) if !article.is_empty() => claims(subject, article),
         ("beside", table) => {
             // The page has a heading of its own.
@@ -81,34 +89,91 @@ pub fn part(subject: &Subject, name: &str, words: &str, images: &str) -> Result<
 /// How many questions were answered, and the first winner of what survives most, for a cell of a table; else the first
 /// answer, or why there is none. With words: the same of the questions that hold them all.
 fn line(subject: &Subject, words: &str) -> Option<String> {
-    let endings = &subject.findings.endings;
-    // `... by block write rate, on this loop image`, without the names of who was compared.
-    let asked = |ending: &Ending| {
-        let (_, by) = ending.sentence.split_once(" by ").unwrap_or_default();
-        by.split(", on this").next().unwrap_or_default().to_owned()
+    let is_meant = |ending: &&Ending| match answer_of(subject, ending) {
+        Some(answer) => holds(&asked(answer), words),
+        None => holds(&ending.sentence, words),
     };
-    let held: Vec<&Ending> = endings.iter().filter(|own| holds(&asked(own), words)).collect();
+    let endings = &subject.findings.endings;
+    let held: Vec<&Ending> = endings.iter().filter(is_meant).collect();
     let most = held.iter().filter_map(|ending| ending.survives).max();
     let mut ranked = held.into_iter().filter(|e| e.survives.is_none() || e.survives == most);
     let is_decided = |ending: &&Ending| ending.end != AnswerEnd::NoAnswer;
     let winner = ranked.clone().find(|ending| ending.end == AnswerEnd::Winner);
     let first = winner.or(ranked.clone().find(is_decided)).or(ranked.next())?;
-    let of_all = match (endings.iter().filter(is_decided).count(), endings.len()) {
-        (_, 1) => String::new(),
-        (0, all) => format!("none of {all} questions answered: "),
-        (decided, all) => format!("{decided} of {all} questions answered: "),
+    let of_all = match endings.len() {
+        1 => String::new(),
+        _ => format!("{}: ", answered(endings)),
     };
     Some(format!("{of_all}**{}** {}", text(&first.end.to_string()), cell(&first.sentence)))
 }
 
-/// Without the commands of who ran it: a page has its own.
+fn answer_of<'s>(subject: &Subject<'s>, ending: &Ending) -> Option<&'s finding::Answer> {
+    subject.findings.answers.get(ending.answer?)
+}
+
+fn answered(endings: &[Ending]) -> String {
+    let decided = endings.iter().filter(|ending| ending.end != AnswerEnd::NoAnswer).count();
+    let some = if decided == 0 { "none".into() } else { decided.to_string() };
+    format!("{some} of {} questions answered", endings.len())
+}
+
+/// What was decided first; what is open between the same candidates together. Without the commands of who ran it: a page
+/// has its own.
 fn answer(subject: &Subject) -> Vec<Node> {
-    let endings = subject.findings.endings.iter();
-    let told = endings.flat_map(|ending| {
-        let turn = ending.turn.as_ref().map(|turn| Node::Paragraph(format!("But {turn}.").into()));
-        [run::end(ending)].into_iter().chain(turn)
+    let endings = &subject.findings.endings;
+    let is_open = |ending: &&Ending| ending.end == AnswerEnd::NoAnswer;
+    let (open, decided): (Vec<_>, Vec<_>) = endings.iter().partition(is_open);
+    let mut groups: Vec<Vec<&Ending>> = decided.into_iter().map(|ending| vec![ending]).collect();
+    for ending in open {
+        match groups.iter_mut().find(|group| are_alike(subject, group[0], ending)) {
+            Some(group) => group.push(ending),
+            None => groups.push(vec![ending]),
+        }
+    }
+    let told = groups.iter().flat_map(|group| match group[..] {
+        [one] => {
+            let turn = one.turn.as_ref();
+            let turn = turn.map(|turn| Node::Paragraph(format!("But {turn}.").into()));
+            [run::end(one)].into_iter().chain(turn)
+        }
+        _ => [together(subject, group)].into_iter().chain(None),
     });
-    told.collect()
+    let count = (endings.len() > QUESTIONS).then(|| {
+        let text = answered(endings).replacen("none", "None", 1);
+        Node::Paragraph(Role::Strong.of(format!("{text}.")))
+    });
+    count.into_iter().chain(told).collect()
+}
+
+fn are_alike(subject: &Subject, one: &Ending, other: &Ending) -> bool {
+    let of = |ending: &Ending| {
+        let answer = answer_of(subject, ending)?;
+        let out: Vec<_> = answer.out.iter().map(|out| &out.label).collect();
+        let is_plain = ending.end == AnswerEnd::NoAnswer && ending.turn.is_none();
+        let is_plain = is_plain && answer.gate.is_none() && !answer.raw;
+        is_plain.then_some((&answer.left, out, answer.blocks, ending.survives))
+    };
+    of(one).is_some() && of(one) == of(other)
+}
+
+/// `17 blocks do not decide between ext4 and xfs in 2 questions; not the fastest: btrfs. By ...`.
+fn together(subject: &Subject, group: &[&Ending]) -> Node {
+    let answers: Vec<_> = group.iter().filter_map(|ending| answer_of(subject, ending)).collect();
+    let by = answers.iter().map(|answer| match answer.more_blocks {
+        Some(more) => format!("{} (about {more} more would)", asked(answer)),
+        None => asked(answer),
+    });
+    let by = by.collect::<Vec<_>>().join("; ");
+    let (first, count) = (answers[0], group.len());
+    let out: Vec<_> = first.out.iter().map(|out| out.label.as_str()).collect();
+    let rest = if out.is_empty() { "" } else { &format!("; not the fastest: {}", in_words(&out)) };
+    let class = group[0].survives.map(|class| format!(", of what {}", survival(class)));
+    let class = class.unwrap_or_default();
+    let (blocks, left) = (blocks_text(first.blocks), in_words(&first.left));
+    let sentence = format!(
+        "{blocks} do not decide between {left} in {count} questions{class}{rest}. By {by}."
+    );
+    Node::End(choices::role(group[0].end), group[0].end.to_string(), sentence)
 }
 
 /// What a terminal shows when the run ends.

@@ -208,3 +208,30 @@ fn a_page_says_what_was_expected_what_makes_it_again_and_how_many_questions_were
     let line = part(&Subject::new(&run, &found), "quick", "line", "").expect("it").text;
     assert!(line.starts_with("1 of 2 questions answered: **NO ANSWER**"), "{line}");
 }
+
+#[test]
+fn a_page_begins_with_what_is_decided_and_tells_what_is_alike_once() {
+    let (run, found) = winner();
+    let of = |found: &Findings, run, words: &str| {
+        part(&Subject::new(run, found), "quick", words, "").expect("it").text
+    };
+    let two = fake_run(&FakeRun { blocks: 4, ..FakeRun::default() });
+    let told = of(&findings(&two), &two, "answer");
+    assert_eq!(told.matches("NO ANSWER").count(), 1, "{told}");
+    assert!(told.contains(" in 2 questions. By ") && told.contains("; median"), "{told}");
+    let open = Ending { end: AnswerEnd::NoAnswer, ..Ending::default() };
+    let ends = [vec![open; 3], found.endings.clone()].concat();
+    let told = of(&Findings { endings: ends, ..found }, &run, "answer");
+    assert!(told.trim_start().starts_with("**1 of 4 questions answered.**"), "{told}");
+    let place = |word| told.find(word).expect("an end of each kind");
+    assert!(place("WINNER") < place("NO ANSWER"), "{told}");
+}
+
+#[test]
+fn an_operation_that_no_question_asks_has_a_table() {
+    let (run, found) = winner();
+    let subject = Subject::new(&run, &found);
+    let table = part(&subject, "quick", "of append", "").expect("a table").text;
+    assert!(table.contains("### append") && !table.contains("against"), "{table}");
+    assert!(part(&subject, "quick", "of no-such-operation", "").is_err());
+}

@@ -14,17 +14,20 @@ const LINES: &[(&str, usize)] = &[
     // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed; how
     // candidates are mounted on each, but for their addresses. A claim whose plan awaits its run is told apart.
     // Of lanes on many hosts: late starts, loose clocks, who lost a record. A row that mostly failed reads back; an end of an interval that failures leave open. A run that was cut short and reduced is made again; other virtual machines are no programs. Factors whose combinations stand in no block together. A block that was stopped is none. Rows that survive different failures; a typed setting is replaced. Lists too short to answer a claim; where nothing visible is left for one of faster. A doubt of one operation; levels that are numbers.
-    ("core/analysis", 17119),
+    // Of several runs the one with most of what a claim names answers.
+    ("core/analysis", 17154),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not; four drivers send no flush.
-    ("core/candidate", 8740),
+    // A glance at a device is waited for.
+    ("core/candidate", 8769),
     // Features are asked in guests, too: which of them, and what a guest that cannot be had means.
     // A run is reduced for others, and never over a whole one. Java's classes are built beside the test. The list of
     // plans has groups and times. Crashes: words, the list of options, kills, real databases, a witness of a disk, guests.
     // A fleet: a line for each host, hosts as network namespaces for ranks, too; pairs, and hosts of none.
     // Ranks: their words, three hosts on one machine, bad days, network file systems, killed servers, a plan's own consent.
     // A guest that is killed while a witness hears it, one that dies, a command that falls silent. A block that two seekers race for. A rate that a busy disk may miss. After no answer no second command.
-    ("core/cli", 12510),
+    // A guest that fell silent; why an awaited event does not come.
+    ("core/cli", 12521),
     ("core/journal", 6300),
     // What a plan takes is said before it runs, on the pages of questions too.
     // What stands on pages of a run is made of it, which took 4,000 words by hand away.
@@ -38,11 +41,13 @@ const LINES: &[(&str, usize)] = &[
     ("core/mkfs", 2570),
     // Hosts of a trial, and where a lane is among them. Times of programs merge over lanes without a histogram, which ends at a
     // minute; lanes' words may be wrong. That a trial was interrupted, and blocks of a run, in place of 14 copies. Of which metric an event's value is.
-    ("core/record", 5614),
+    // Which answer an ending words.
+    ("core/record", 5617),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work. A table of a fleet's hosts.
     // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command. A dot is hollow for a doubt of its own trial; the line of what survives most. A picture of the compared axis. The decided claims of an article in a list.
-    ("core/report", 12687),
+    // What is open between the same candidates stands together, what is decided first; times of one operation.
+    ("core/report", 12788),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2009),
@@ -81,7 +86,8 @@ const LINES: &[(&str, usize)] = &[
     ("extras/fleet", 1007),
     // What repairs and checks a disk goes into the guest that mounts it. One that cannot be killed is left, which ends the run;
     // what one says is bounded.
-    ("extras/guest", 4714),
+    // The source of a kernel's very version. A guest that fell silent before its mount is another end.
+    ("extras/guest", 4772),
     // Lanes on many hosts: MPI, clocks, meetings, the proof that a folder is one, both ends of a launcher. Ten thousand ranks on
     // paper, which its first 3,400 lines had not; a worker that stands still, or only waits; one question for all ranks; nobody is
     // blamed for whom it waits for. A launcher is asked to end once. Lanes and readers have tests.

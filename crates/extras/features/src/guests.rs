@@ -8,7 +8,7 @@ use pickfs_candidate::fs::FileSystem;
 use pickfs_guest::Guest;
 use pickfs_guest::engine::DISK_INSIDE;
 use pickfs_guest::trials::boot::MOUNTED_AT;
-use pickfs_guest::trials::tour::{Means, Tour, TourError};
+use pickfs_guest::trials::tour::{Means, Tour, TourError, Unvisited};
 use pickfs_record::{BackingSpec, CandidateSpec, Environment};
 
 use crate::answers::{Answer, FeatureRow, Presence, Verdict};
@@ -69,6 +69,7 @@ fn asked(
     let known = unasked(request.only);
     let guests_max = known.len() + GUESTS_MAX;
     let mut talk = Talk { request, candidate, listener, known };
+    let mut is_again = false;
     loop {
         let lost = talk.known.len();
         let mut answers = Vec::new();
@@ -83,9 +84,14 @@ fn asked(
             Ok(presence(guest.facts()))
         });
         match visited {
+            Err(Unvisited::Silent(reason)) if !is_again => {
+                is_again = true;
+                talk.listener.hear(Asked::Again(candidate, &reason));
+            }
             Err(_) if talk.known.len() > lost && lost < guests_max => {}
             visited => {
-                let presence = visited.unwrap_or_else(|reason| Presence::Failed { reason });
+                let failed = |why: Unvisited| Presence::Failed { reason: why.to_string() };
+                let presence = visited.unwrap_or_else(failed);
                 return row_of(candidate, presence, answers);
             }
         }

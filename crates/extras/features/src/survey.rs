@@ -32,6 +32,8 @@ pub enum Asked<'a> {
     /// Bytes done, of all.
     Preparing(u64, u64),
     Question(&'a CandidateSpec, &'a Capability),
+    /// Its guest fell silent before it had mounted it; it is asked once more, in a new one.
+    Again(&'a CandidateSpec, &'a str),
     Row(&'a FeatureRow),
 }
 

@@ -188,6 +188,20 @@ impl PackageCache {
         self.held_set(main).map_or_else(|| self.fetch(main, None, beside), Ok)
     }
 
+    /// The set of one version of its package.
+    ///
+    /// # Errors
+    /// [`PackageError::NoLevel`] names what there is.
+    pub fn get_set_level(
+        &self,
+        main: &str,
+        level: &str,
+        beside: Beside<'_>,
+    ) -> Result<Unpacked, PackageError> {
+        let held = self.held_level(&format!("{main}{SET}"), level);
+        held.map_or_else(|| self.fetch(main, Some(level), beside), Ok)
+    }
+
     /// What is offered at a level, or would be installed: by this machine's sources, else by lists of Debian's, which
     /// are read anew where they are old and lack it.
     pub(crate) fn offer(
@@ -401,6 +415,19 @@ mod tests {
         let got = cache.get_set("qemu-system-x86", Beside::Missing).unwrap();
         assert_eq!((got.version.as_str(), got.folder), ("7.2", tree));
         assert_eq!(cache.held("qemu-system-x86"), None);
+    }
+
+    #[test]
+    fn a_set_of_another_version_is_not_the_one_that_is_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = PackageCache::at(folder.path()).asking(Arc::new(|_| false));
+        for version in ["6.1.192-2", "6.1.192-3"] {
+            let tree = folder.path().join(format!("packages/linux-source-6.1+set_{version}"));
+            fs::create_dir_all(tree).unwrap();
+        }
+        let of = |level| cache.get_set_level("linux-source-6.1", level, Beside::Listed(&[]));
+        assert_eq!(of("6.1.192-2").unwrap().version, "6.1.192-2");
+        assert!(matches!(of("6.1.192-1"), Err(PackageError::Refused { .. })));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use crate::{
     engine::Kernel,
-    packages::{Beside, PackageCache, PackageError, cache_folder},
+    packages::{Beside, PackageCache, PackageError, Unpacked, cache_folder},
 };
 
 /// Goes up when a module of the same kernel would be built otherwise.
@@ -87,31 +87,46 @@ pub fn build(
     }
     let headers = format!("linux-headers-{}", kernel.release);
     let headers = cache.get_set(&headers, Beside::Missing)?.folder;
-    let alone = |main: &str| cache.get_set(main, Beside::Listed(&[]));
-    let mut source = None;
+    let mut source: Option<Unpacked> = None;
     for (name, remark) in missing {
-        let from = match (name, &source) {
-            (ZFS, _) => alone("zfs-dkms")?.folder,
-            (_, Some(source)) => PathBuf::from(source),
-            (_, None) => {
-                let wanted = kernel.package.split(' ').nth(1).unwrap_or_default();
-                let series: Vec<&str> = wanted.split(['.', '-']).take(2).collect();
-                let package = format!("linux-source-{}", series.join("."));
-                let unpacked = alone(&package)?;
-                if unpacked.version != wanted {
-                    let (found, wanted) = (unpacked.version, wanted.into());
-                    let cache = cache.cache().to_owned();
-                    return Err(BuildError::OtherVersion { package, found, wanted, cache });
-                }
-                source.insert(unpacked.folder.join(format!("usr/src/{package}.tar.xz"))).clone()
+        let from = match name {
+            ZFS => cache.get_set("zfs-dkms", Beside::Listed(&[]))?.folder,
+            _ => {
+                let unpacked = source.take().map_or_else(|| source_of(cache, kernel), Ok)?;
+                let archive = format!("usr/src/{}.tar.xz", source_package(kernel));
+                source.insert(unpacked).folder.join(archive)
             }
         };
         tell(&format!("module {name} is built in {}: {remark}", folder.display()));
         built(&kernel.release, &headers, &from, &folder, name)?;
     }
-    // Large, and of no use any more.
-    source.map(fs::remove_file);
+    // Large, and of no use until another module is wanted.
+    source.map(|source| fs::remove_dir_all(source.folder));
     Ok(())
+}
+
+/// Debian's version of a kernel: `6.1.192-2`.
+fn version_of(kernel: &Kernel) -> &str {
+    kernel.package.split(' ').nth(1).unwrap_or_default()
+}
+
+/// `linux-source-6.1`.
+fn source_package(kernel: &Kernel) -> String {
+    let series: Vec<&str> = version_of(kernel).split(['.', '-']).take(2).collect();
+    format!("linux-source-{}", series.join("."))
+}
+
+/// Of the kernel's very version: the archive may have a newer one too, whose kernel is not there yet.
+fn source_of(cache: &PackageCache, kernel: &Kernel) -> Result<Unpacked, BuildError> {
+    let (package, wanted) = (source_package(kernel), version_of(kernel));
+    let unpacked = cache.get_set_level(&package, wanted, Beside::Listed(&[]));
+    unpacked.map_err(|error| match error {
+        PackageError::NoLevel { package, known, .. } => {
+            let (wanted, cache) = (wanted.into(), cache.cache().to_owned());
+            BuildError::OtherVersion { package, found: known, wanted, cache }
+        }
+        other => other.into(),
+    })
 }
 
 fn built(

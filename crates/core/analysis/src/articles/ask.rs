@@ -1,4 +1,7 @@
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use pickfs_record::{BackingKind, Findings, RunRecord, origin::Origin};
 
@@ -81,7 +84,7 @@ fn of_runs(claim: &Claim, desks: &[Desk<'_>], known: &Known<'_>) -> OfRuns {
         }
         match pairs::run_answer(claim, desk, &rows) {
             Ok(answer) => {
-                let strength = strength(&answer, desk.run, rows[0].row.backing);
+                let strength = strength(claim, &answer, desk.run, &rows);
                 runs.push((answer, strength));
             }
             Err(other) if miss.as_ref().is_none_or(|known| known.step < other.step) => {
@@ -124,16 +127,31 @@ fn has_other_levels(claim: &Claim, desk: &Desk<'_>) -> bool {
     }
 }
 
-/// The article's own scale before another, a disk before a loop image, then the number of blocks and the later start.
-/// What a run says is no part of it: else the friendliest of many would answer.
-type Strength<'a> = (bool, u8, u32, &'a str);
+/// The article's own scale before another, a disk before a loop image, then how much of what the claim names is there, the
+/// number of blocks, and the later start. What a run says is no part of it: else the friendliest of many would answer.
+type Strength<'a> = (bool, u8, usize, u32, &'a str);
 
-fn strength<'a>(answer: &RunAnswer, run: &'a RunRecord, backing: BackingKind) -> Strength<'a> {
-    let ground = match backing {
+fn strength<'a>(
+    claim: &Claim,
+    answer: &RunAnswer,
+    run: &'a RunRecord,
+    rows: &[Placed<'_>],
+) -> Strength<'a> {
+    let ground = match rows[0].row.backing {
         BackingKind::Disk => 2,
         BackingKind::LoopImage | BackingKind::GuestImage => 1,
         BackingKind::RamImage | BackingKind::Memory | BackingKind::Directory => 0,
     };
     let blocks = answer.evidence.iter().map(|evidence| evidence.blocks).min().unwrap_or(0);
-    (answer.scale.is_empty(), ground, blocks, &run.started)
+    (answer.scale.is_empty(), ground, named(claim, rows), blocks, &run.started)
+}
+
+/// Values of rows that the conditions of a claim hold: three where it names `none|sparse|zero-filled-hot` and all are there.
+fn named(claim: &Claim, rows: &[Placed<'_>]) -> usize {
+    let conditions = [&claim.at, &claim.subject, &claim.object].into_iter().flatten();
+    let held = conditions.map(|(name, condition)| {
+        let values = rows.iter().filter_map(|row| row.property(name));
+        values.filter(|value| condition.holds(value)).collect::<BTreeSet<_>>().len()
+    });
+    held.sum()
 }

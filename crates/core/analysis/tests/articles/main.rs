@@ -64,11 +64,15 @@ fn two(ext4_ns: f64, xfs_ns: f64) -> Vec<FakeCandidate> {
 }
 
 fn mean_run(ext4_ns: f64, xfs_ns: f64, blocks: u32) -> RunRecord {
+    mean_run_of(two(ext4_ns, xfs_ns), blocks)
+}
+
+fn mean_run_of(candidates: Vec<FakeCandidate>, blocks: u32) -> RunRecord {
     let mean = Metric { statistic: Statistic::Mean, ..service_quantile("append", 0.5) };
     fake_run(&FakeRun {
         seed: 12,
         blocks,
-        candidates: two(ext4_ns, xfs_ns),
+        candidates,
         syncs: vec!["none".into()],
         reference: "ext4".into(),
         primary: vec![mean],
@@ -137,6 +141,16 @@ fn the_run_that_carries_most_answers_and_dissent_is_named() {
     assert_eq!(answer.runs[0].evidence[0].blocks, 20);
     let dissent: Vec<_> = answer.dissent().map(|run| run.run.as_str()).collect();
     assert_eq!(dissent, ["short"]);
+}
+
+#[test]
+fn a_run_of_all_that_a_claim_names_answers_before_a_longer_one_of_a_part() {
+    let mut all = two(700.0, 500.0);
+    all.push(FakeCandidate::new("btrfs", 300.0, 190_000.0));
+    let (wide, long) = (mean_run_of(all, 16), mean_run(700.0, 500.0, 20));
+    let of_two = XFS_MEAN.replace("\"ext4\"", "\"ext4|btrfs\"");
+    let answer = put(&of_two, &[long, wide]);
+    assert_eq!((answer.outcome, answer.runs[0].evidence.len()), (Outcome::Opposite, 2));
 }
 
 #[test]

@@ -274,6 +274,10 @@ impl Listener for Line {
             Asked::Question(candidate, capability) => {
                 self.draw(&format!("{candidate}: {}", capability.label));
             }
+            Asked::Again(candidate, why) => {
+                self.clear();
+                terminal::tell(&format!("{candidate}: {why}; once more"));
+            }
             Asked::Row(_) => self.clear(),
         }
     }

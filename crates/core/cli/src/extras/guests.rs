@@ -84,7 +84,13 @@ struct Teller<'a> {
 
 impl Listener for Teller<'_> {
     fn hear(&mut self, asked: Asked) {
-        let Asked::Row(row) = asked else { return };
+        let row = match asked {
+            Asked::Row(row) => row,
+            Asked::Again(candidate, why) => {
+                return terminal::line(&format!("  hung {:<14} {why}; once more", candidate.fs));
+            }
+            _ => return,
+        };
         let (place, text) = found(row);
         let (word, took_s) = (WORDS[place], self.began.elapsed().as_secs_f64());
         terminal::line(&format!("  {word} {:<14} {text}, {took_s:.1} s", row.fs));

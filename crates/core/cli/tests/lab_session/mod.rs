@@ -77,10 +77,11 @@ impl Session {
     pub fn wait_for(&mut self, mut wanted: impl FnMut(&Event) -> bool) {
         loop {
             let event = self.events.recv_timeout(PATIENCE).unwrap_or_else(|why| {
-                panic!(
-                    "the event does not come ({why}); the last that came: {:?}",
-                    self.seen.last()
-                )
+                // It goes on where its events are only late.
+                kill_process_group(Pid::from_child(&self.child), Signal::TERM).ok();
+                let err = self.errors.take().map(|errors| errors.join().unwrap());
+                let last = self.seen.last();
+                panic!("the event does not come ({why}); the last that came: {last:?}; {err:?}")
             });
             let is_wanted = wanted(&event);
             self.seen.push(event);

@@ -3,7 +3,7 @@
 use pickfs_analysis::ending::best;
 use pickfs_record::{
     finding::{Panel, Row, Spread},
-    plan::{Metric, Statistic},
+    plan::{Metric, Statistic, View},
     quantity::{duration_text, grouped, significant},
     trial::{SUSTAINED, WITH_FINAL_SYNC},
 };
@@ -40,18 +40,27 @@ pub(crate) fn nodes(subject: &Subject) -> Vec<Node> {
 /// A heading, what the numbers are, and the table; of operations that are done once several.
 pub(crate) fn of_panel(subject: &Subject, panel: &Panel) -> Vec<Node> {
     let tables = operations::nodes(subject, panel);
-    if tables.is_empty() { panel_nodes(subject, panel) } else { tables }
+    if !tables.is_empty() {
+        return tables;
+    }
+    panel_nodes(subject, panel, &subject.headline(panel), &compared(subject, panel))
 }
 
-fn panel_nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
-    let (metric, metrics) = (subject.headline(panel), compared(subject, panel));
+/// The same of one operation's time, which nothing is claimed of; nothing where the panel has none.
+pub(crate) fn of_op(subject: &Subject, panel: &Panel, op: &str) -> Vec<Node> {
+    let has_op = panel.rows.iter().any(|row| row.ops.iter().any(|own| own.op == op));
+    let metric = Metric { view: View::Service, ..Metric::new(op, Statistic::Quantile(0.5)) };
+    if has_op { panel_nodes(subject, panel, &metric, &[]) } else { Vec::new() }
+}
+
+fn panel_nodes(subject: &Subject, panel: &Panel, metric: &Metric, metrics: &[Metric]) -> Vec<Node> {
     let notes = Notes::new(subject, panel);
     let mut under: Vec<Text> = Vec::new();
-    if is_any_uncarried(panel, &metric, shown(&metric)) {
+    if is_any_uncarried(panel, metric, shown(metric)) {
         under.push("A dash: fewer than ten slow episodes over three trials.".into());
     }
     under.extend(notes.of_all.iter().map(|note| format!("All rows: {note}.").into()));
-    let source = Source { subject, panel, metric: &metric, metrics: &metrics };
+    let source = Source { subject, panel, metric, metrics };
     let rows = ranked(subject, panel).into_iter().map(|row| Line {
         kind: source.kind(row),
         cells: source.parts(Some(row)).into_iter().map(|(_, cell)| cell).collect(),
@@ -64,8 +73,8 @@ fn panel_nodes(subject: &Subject, panel: &Panel) -> Vec<Node> {
         has_ranges: true,
         ..Table::default()
     };
-    let about = Node::Note(about(panel, &metric, &metrics).into());
-    vec![Node::Heading(3, title(panel, &metric).into()), about, Node::Table(table)]
+    let about = Node::Note(about(panel, metric, metrics).into());
+    vec![Node::Heading(3, title(panel, metric).into()), about, Node::Table(table)]
 }
 
 fn title(panel: &Panel, metric: &Metric) -> String {

@@ -28,6 +28,16 @@ pub enum TourError {
     Package(#[from] PackageError),
 }
 
+/// Why a candidate was not visited.
+#[derive(Debug, Error)]
+pub enum Unvisited {
+    /// Its guest fell silent before it had mounted it: the next one may not.
+    #[error("{0}")]
+    Silent(String),
+    #[error("{0}")]
+    Failed(String),
+}
+
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     pub engine: Engine,
@@ -79,9 +89,9 @@ impl<'a> Tour<'a> {
         candidate: &CandidateSpec,
         row: &'static FileSystem,
         call: &mut dyn FnMut(&mut Guest, &Inside) -> Result<T, String>,
-    ) -> Result<T, String> {
+    ) -> Result<T, Unvisited> {
         let Means { engine, kernel, worker, processors, interrupt, .. } = self.means;
-        let text = |error: GuestError| error.to_string();
+        let failed = |error: GuestError| Unvisited::Failed(error.to_string());
         let stop = || interrupt.is_raised();
         // One that makes its candidate itself finds the disk's partition when it boots, so it is a guest for that alone.
         let is_alone = row.is_made_inside();
@@ -89,22 +99,26 @@ impl<'a> Tour<'a> {
             // This candidate had no part in how it ended.
             let _ = self.rest();
         }
-        left().map_or(Ok(()), Err)?;
+        left().map_or(Ok(()), |why| Err(Unvisited::Failed(why)))?;
         let made = self.image.make(candidate, DISK_INSIDE, MOUNTED_AT, &mut Vec::new());
-        let inside = made.map_err(|error| error.to_string())?;
+        let inside = made.map_err(|error| Unvisited::Failed(error.to_string()))?;
         let (own, running) = ([row], self.guest.take());
         let rows = if is_alone { &own[..] } else { &self.shared };
         let (tools, programs, disk, memory_bytes) = (&self.tools, &[], self.image.path(), None);
         let machinery =
             Machinery { engine, kernel, tools, disk, worker, programs, processors, memory_bytes };
         let booted = || boot(&machinery, rows, &stop);
-        let mut guest = running.map_or_else(booted, Ok).map_err(text)?;
-        guest.mount(order_of(row, &inside, kernel), &stop).map_err(text)?;
-        let found = call(&mut guest, &inside)?;
+        let mut guest = running.map_or_else(booted, Ok).map_err(failed)?;
+        let mounted = guest.mount(order_of(row, &inside, kernel), &stop);
+        mounted.map_err(|error| match error {
+            GuestError::Missed { .. } => Unvisited::Silent(error.to_string()),
+            _ => failed(error),
+        })?;
+        let found = call(&mut guest, &inside).map_err(Unvisited::Failed)?;
         match is_alone {
-            true => guest.end(&stop).map_err(text)?,
+            true => guest.end(&stop).map_err(failed)?,
             false => {
-                guest.unmount(&stop).map_err(text)?;
+                guest.unmount(&stop).map_err(failed)?;
                 self.guest = Some(guest);
             }
         }
