@@ -91,7 +91,7 @@ fn ending(run: &RunRecord, both: Option<(&Group<'_>, &Panel)>, answer: &Answer) 
 }
 
 /// Levels that are numbers say nothing without their axis: `neighbour_rate 0 and 200`.
-fn named(run: &RunRecord, labels: &[String]) -> String {
+pub fn named(run: &RunRecord, labels: &[String]) -> String {
     let is_number = |label: &String| label.starts_with(|first: char| first.is_ascii_digit());
     let compare = &run.plan.design.compare;
     let are_numbers = !labels.is_empty() && labels.iter().all(is_number);
@@ -138,15 +138,19 @@ fn open(run: &RunRecord, answer: &Answer, by: &str) -> String {
         return gated(text, gate, by);
     }
     let (left, blocks) = (named(run, &answer.left), blocks_text(answer.blocks));
-    let more = match answer.more_blocks {
-        _ if is_cut(run) => "the run was cut short".into(),
-        Some(more) => format!("about {more} more would"),
-        None => "no clear order shows in them".into(),
-    };
+    let more = more(run, answer).unwrap_or_else(|| "no clear order shows in them".into());
     let verb = if answer.blocks == 1 { "does" } else { "do" };
     let out: Vec<String> = answer.out.iter().map(|out| out.label.clone()).collect();
     let rest = if out.is_empty() { "" } else { &format!(". Not the fastest: {}", list(&out)) };
     format!("{blocks} {verb} not decide between {left} {by}; {more}{rest}")
+}
+
+/// `about 6 more would`, of blocks; nothing where no number of them is known.
+pub fn more(run: &RunRecord, answer: &Answer) -> Option<String> {
+    match answer.more_blocks {
+        _ if is_cut(run) => Some("the run was cut short".into()),
+        more => more.map(|more| format!("about {more} more would")),
+    }
 }
 
 fn is_cut(run: &RunRecord) -> bool {

@@ -2,7 +2,7 @@
 
 use pickfs_analysis::{
     articles::{Answer, of_run},
-    ending::{again, asked},
+    ending::{again, asked, more, named},
     published::{self, UnknownTable, beside::beside},
     wording::{blocks_text, list as in_words, survival},
 };
@@ -151,6 +151,8 @@ fn are_alike(subject: &Subject, one: &Ending, other: &Ending) -> bool {
         let out: Vec<_> = answer.out.iter().map(|out| &out.label).collect();
         let is_plain = ending.end == AnswerEnd::NoAnswer && ending.turn.is_none();
         let is_plain = is_plain && answer.gate.is_none() && !answer.raw;
+        // That is of its own metric.
+        let is_plain = is_plain && !ending.sentence.contains(" Not ranked: ");
         is_plain.then_some((&answer.left, out, answer.blocks, ending.survives))
     };
     of(one).is_some() && of(one) == of(other)
@@ -159,8 +161,8 @@ fn are_alike(subject: &Subject, one: &Ending, other: &Ending) -> bool {
 /// `17 blocks do not decide between ext4 and xfs in 2 questions; not the fastest: btrfs. By ...`.
 fn together(subject: &Subject, group: &[&Ending]) -> Node {
     let answers: Vec<_> = group.iter().filter_map(|ending| answer_of(subject, ending)).collect();
-    let by = answers.iter().map(|answer| match answer.more_blocks {
-        Some(more) => format!("{} (about {more} more would)", asked(answer)),
+    let by = answers.iter().map(|answer| match more(subject.run, answer) {
+        Some(more) => format!("{} ({more})", asked(answer)),
         None => asked(answer),
     });
     let by = by.collect::<Vec<_>>().join("; ");
@@ -169,7 +171,7 @@ fn together(subject: &Subject, group: &[&Ending]) -> Node {
     let rest = if out.is_empty() { "" } else { &format!("; not the fastest: {}", in_words(&out)) };
     let class = group[0].survives.map(|class| format!(", of what {}", survival(class)));
     let class = class.unwrap_or_default();
-    let (blocks, left) = (blocks_text(first.blocks), in_words(&first.left));
+    let (blocks, left) = (blocks_text(first.blocks), named(subject.run, &first.left));
     let sentence = format!(
         "{blocks} do not decide between {left} in {count} questions{class}{rest}. By {by}."
     );
