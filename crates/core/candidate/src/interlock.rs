@@ -32,7 +32,8 @@ const VOLUME_UUID_LENGTH: usize = 68;
 /// partitions. Their members are refused as held.
 const TOPS: [&str; 5] = ["LVM-", "CRYPT-LUKS", "CRYPT-PLAIN", "CRYPT-BITLK", "mpath-"];
 
-/// A program that has a device open for longer uses it; udev, lsblk and losetup look at every one in passing.
+/// A program that has a device open for longer uses it; udev and lsblk read every one in passing. One that may
+/// write is not waited for.
 const GLANCE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -89,7 +90,7 @@ pub enum Refusal {
     #[error("{}: is an inner part of LVM; name the volume itself", .device.display())]
     InnerVolume { device: PathBuf },
     #[error("{}: is open in {program} (pid {process}); end that program", .device.display())]
-    Open { device: PathBuf, program: String, process: u32 },
+    Open { device: PathBuf, program: String, process: u32, writes: bool },
     /// Another path leads to the same disk, and that one is in use.
     #[error(
         "{}: {other} has the same world-wide name {wwn} and is in use: two ways to one disk; \
@@ -133,7 +134,7 @@ pub enum Refusal {
 impl Refusal {
     fn may_pass(&self) -> bool {
         match self {
-            Refusal::Open { .. } => true,
+            Refusal::Open { writes, .. } => !writes,
             Refusal::Below { below, .. } => below.may_pass(),
             _ => false,
         }
@@ -175,7 +176,7 @@ impl Interlock {
         self.contents_are_ours = true;
     }
 
-    /// What has it open for a moment is waited for, and all is asked again.
+    /// What has it open for a moment, to read, is waited for, and all is asked again.
     pub fn check(&self) -> Result<(), Refusal> {
         let began = Instant::now();
         loop {
@@ -333,7 +334,8 @@ fn not_open(device: &Path, users: std::io::Result<DeviceUsers>) -> Result<(), Re
     let found = users.map_err(unseen)?;
     if let Some(user) = found.users.first() {
         let (program, process) = (user.name.clone(), user.process_id);
-        return Err(Refusal::Open { device: device.to_owned(), program, process });
+        let writes = found.users.iter().any(|user| user.writes);
+        return Err(Refusal::Open { device: device.to_owned(), program, process, writes });
     }
     match found.unreadable_process_count {
         0 => Ok(()),

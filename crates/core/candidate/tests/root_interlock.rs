@@ -333,8 +333,15 @@ fn a_file_behind_a_loop_device_is_asked() {
     let said = refusal(device, true).to_string();
     assert!(said.contains(&format!("stands on {file}: is open in sleep (pid ")), "{said}");
     drop(held);
-    let glance = Command::new("sleep").arg("0.1").stdin(File::open(&file).unwrap()).spawn();
-    let _glance = Guarded(glance.unwrap());
+    let sleeps = |stdin: File| {
+        let sleeper = Command::new("sleep").arg("0.3").stdin(stdin).spawn();
+        Guarded(sleeper.unwrap())
+    };
+    let writer = sleeps(File::options().write(true).open(&file).unwrap());
+    let said = refusal(device, true).to_string();
+    assert!(said.contains("is open in sleep (pid "), "{said}");
+    drop(writer);
+    let _glance = sleeps(File::open(&file).unwrap());
     Interlock::pin(device, true).unwrap();
 }
 

@@ -150,7 +150,7 @@ fn are_alike(subject: &Subject, one: &Ending, other: &Ending) -> bool {
         let answer = answer_of(subject, ending)?;
         let out: Vec<_> = answer.out.iter().map(|out| &out.label).collect();
         let is_plain = ending.end == AnswerEnd::NoAnswer && ending.turn.is_none();
-        let is_plain = is_plain && answer.gate.is_none() && !answer.raw;
+        let is_plain = is_plain && answer.gate.is_none() && !answer.raw && answer.blocks > 1;
         // That is of its own metric.
         let is_plain = is_plain && !ending.sentence.contains(" Not ranked: ");
         is_plain.then_some((&answer.left, out, answer.blocks, ending.survives))

@@ -7,6 +7,7 @@ use crate::tunables::text_if_any;
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct DeviceUser {
     pub process_id: u32,
     /// At most 15 bytes.
     pub name: String,
+    /// Or may write, where that cannot be told any more.
+    pub writes: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,10 +46,11 @@ fn users_where(proc_root: &ProcRoot, is_it: impl Fn(&Statx) -> bool) -> io::Resu
     for process_id in proc_root.process_ids()? {
         let process = proc_root.process(process_id);
         match has_open(&process, &is_it) {
-            Ok(false) => {}
-            Ok(true) => {
+            Ok(opened) if opened.is_empty() => {}
+            Ok(opened) => {
                 let name = text_if_any(process.join("comm")).unwrap_or_default();
-                found.users.push(DeviceUser { process_id, name });
+                let writes = opened.contains(&true);
+                found.users.push(DeviceUser { process_id, name, writes });
             }
             Err(_) if !process.exists() => {}
             Err(_) => found.unreadable_process_count += 1,
@@ -55,10 +59,14 @@ fn users_where(proc_root: &ProcRoot, is_it: impl Fn(&Statx) -> bool) -> io::Resu
     Ok(found)
 }
 
+/// Of each descriptor that is meant, whether it writes: the link's own permission says so, see proc_pid_fd(5).
 /// Does not ask a server: a dead network file system must not hang us.
-fn has_open(process: &Path, is_it: impl Fn(&Statx) -> bool) -> io::Result<bool> {
+fn has_open(process: &Path, is_it: impl Fn(&Statx) -> bool) -> io::Result<Vec<bool>> {
     let flags = StatxFlags::TYPE | StatxFlags::INO;
     let descriptors = fs::read_dir(process.join("fd"))?.flatten();
-    let facts = descriptors.map(|one| statx(CWD, one.path(), AtFlags::STATX_DONT_SYNC, flags));
-    Ok(facts.flatten().any(|facts| is_it(&facts)))
+    let is_meant = |one: &fs::DirEntry| {
+        statx(CWD, one.path(), AtFlags::STATX_DONT_SYNC, flags).is_ok_and(|facts| is_it(&facts))
+    };
+    let writes = |one: fs::DirEntry| one.metadata().map_or(true, |link| link.mode() & 0o200 != 0);
+    Ok(descriptors.filter(is_meant).map(writes).collect())
 }

@@ -66,11 +66,9 @@ pub const CHANNEL_MODULES: &[&str] = &["virtio_pci", "virtio_console", "virtio_b
 /// More processors than a trial has lanes and helpers are of no use, and each is a busy thread.
 const PROCESSORS_MAX: usize = 2;
 /// Of the kernel: no random places, no self-tests, nothing that watches every call. It counts timer interrupts over a
-/// moment when it starts and panics where none came, which a busy host may bring about: not that either. What waits for
-/// over a minute has its stack on the console, which the error of a missed deadline shows.
+/// moment when it starts and panics where none came, which a busy host may bring about: not that either.
 const KERNEL_WORDS: &str = "console=ttyS0 quiet panic=-1 nokaslr cryptomgr.notests no_timer_check \
-                            selinux=0 apparmor=0 audit=0 mitigations=off \
-                            sysctl.kernel.hung_task_timeout_secs=60";
+                            selinux=0 apparmor=0 audit=0 mitigations=off";
 
 impl Engine {
     pub fn find(name: &str) -> Option<Engine> {

@@ -150,7 +150,8 @@ fn strength<'a>(
 fn named(claim: &Claim, rows: &[Placed<'_>]) -> usize {
     let conditions = [&claim.at, &claim.subject, &claim.object].into_iter().flatten();
     let held = conditions.map(|(name, condition)| {
-        let values = rows.iter().filter_map(|row| row.property(name));
+        let measured = rows.iter().filter(|row| row.row.trials > 0);
+        let values = measured.filter_map(|row| row.property(name));
         values.filter(|value| condition.holds(value)).collect::<BTreeSet<_>>().len()
     });
     held.sum()

@@ -153,7 +153,7 @@ fn absent(desk: &Desk<'_>, selector: &Scope) -> String {
     format!("no row of {}{why}", asked(selector))
 }
 
-/// File systems of the claim that nothing is said of.
+/// File systems of the claim, and levels of its place, that nothing is said of.
 fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<String> {
     let of = |scope: &Scope| scope.get("fs").map_or(Vec::new(), |of| of.words().to_vec());
     let named = [of(&claim.subject), of(&claim.object)].concat();
@@ -167,7 +167,16 @@ fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<Str
                 .any(|name| parts.contains(&name.as_str()))
         })
     };
-    unique(named.into_iter().filter(|fs| !is_there(fs)))
+    // One alone holds of each row that is asked.
+    let several = claim.at.iter().filter(|(_, of)| of.words().len() > 1);
+    let levels = several.flat_map(|(name, of)| of.words().iter().map(move |level| (name, level)));
+    let is_measured = |(name, level): &(&String, &String)| {
+        let mut measured = rows.iter().filter(|row| row.row.trials > 0);
+        measured.any(|row| row.property(name).as_deref().unwrap_or("0") == *level)
+    };
+    let levels = levels.filter(|level| !is_measured(level));
+    let levels = levels.map(|(name, level)| format!("{name}={level}"));
+    unique(named.into_iter().filter(|fs| !is_there(fs)).chain(levels))
 }
 
 /// What of the scale of a row is not the article's.

@@ -26,6 +26,9 @@ use fuser::{
     Request, WriteFlags,
 };
 
+use pickfs_sys::{block::BlockDevice, device_users::users_of, proc_root::ProcRoot};
+use pickfs_testkit::until;
+
 const FILE: INodeNo = INodeNo(2);
 const NAME: &str = "disk";
 const FOREVER: Duration = Duration::from_secs(3600);
@@ -100,7 +103,12 @@ fn attached(which: &[&OsStr], file: &Path) -> Attached {
     losetup.args(["--show", "--direct-io=on"]).args(which).arg(file);
     let output = losetup.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let path = String::from_utf8(output.stdout).unwrap().trim().into();
+    let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+    // Another losetup may still try the number that it was offered, too.
+    let number = BlockDevice::at(&path).unwrap().device_number();
+    until("a device that nobody has open", || {
+        users_of(number, &ProcRoot::host()).unwrap().users.is_empty().then_some(())
+    });
     Attached { path, file: file.into() }
 }
 
