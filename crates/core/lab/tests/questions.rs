@@ -70,7 +70,7 @@ const OF_ITSELF: &str = "trust";
 /// What a claim may ask of machine and mount: no plan fixes it.
 const OF_THE_MACHINE: &[&str] = &["backing", "capacity_per_s", "device.rotational", "driver"];
 
-/// Claims that ask for more files than their plan makes as it is shipped; `--set files=70000` makes them.
+/// Claims that ask for more files than their plan makes as it is shipped; `--set files=70000` makes them, or 512000.
 const AT_ANOTHER_SIZE: &[&str] = &["004-fails-affs", "004-fails-hfs", "004-hpfs-many"];
 
 /// As it would be launched on a machine that has all it names.

@@ -158,7 +158,7 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
         Node::Paragraph(sum(answers).into()),
         closed("By whom, and how", vec![how]),
     ];
-    nodes.extend(found(answers));
+    nodes.extend(main_claims(article, answers));
     nodes.extend(told(&seen, "here"));
     if !rest.is_empty() {
         nodes.push(list(by_reason(&rest)));
@@ -166,26 +166,37 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     nodes
 }
 
-/// What is decided, in the words of the claims; apart what was seen at another scale or in a run with a doubt.
-fn found(answers: &[&Answer]) -> Option<Node> {
-    let with_doubt = |own: &&Answer| {
-        let scaled = scale(own).map_or(String::new(), |_| format!(", {SCALED}"));
-        let conditions = own.first().into_iter().flat_map(|run| &run.conditions);
-        let is_doubted = conditions.clone().any(|text| text.starts_with("doubt:"));
+/// The answer before the claim, and what makes that answer; the rest of it stands in the tables.
+fn main_claims(article: &Article, answers: &[&Answer]) -> Vec<Node> {
+    let line = |own: &&Answer| {
+        let scaled = scale(own).map_or(String::new(), |scale| format!(" ({scale})"));
+        let mut conditions = own.first().into_iter().flat_map(|run| &run.conditions);
+        let is_doubted = conditions.any(|text| text.starts_with("doubt:"));
         let doubt = if is_doubted { ", in doubt" } else { "" };
-        format!("{}{scaled}{doubt}", own.outcome.words())
+        let word = Role::Strong.of(format!("{}{scaled}{doubt}:", own.outcome.words()));
+        word.and(format!(" {} Here: {}.", own.claim.says, ground(own)))
     };
-    let is_decided =
-        |own: &&&Answer| own.outcome.is_answer() || matches!(own.outcome, Outcome::Written { .. });
-    let mut decided: Vec<&Answer> = answers.iter().filter(is_decided).copied().collect();
-    decided.sort_by_key(|own| WORDS.iter().position(|(word, _)| *word == own.outcome.words()));
-    let line = |word: String| {
-        let own = decided.iter().filter(|own| with_doubt(own) == word);
-        let says = own.map(|own| own.claim.says.as_str()).collect::<Vec<_>>().join(" ");
-        Role::Strong.of(format!("{word}:")).and(format!(" {says}"))
-    };
-    let lines: Vec<Text> = unique(decided.iter().map(with_doubt)).into_iter().map(line).collect();
-    (!lines.is_empty()).then(|| list(lines))
+    let by_id = |id: &String| answers.iter().find(|own| own.claim.id == *id);
+    let lines: Vec<Text> = article.main.iter().filter_map(by_id).map(line).collect();
+    match lines.is_empty() {
+        true => Vec::new(),
+        false => vec![Node::Paragraph("Its main claims:".into()), list(lines)],
+    }
+}
+
+/// One pair that has the answer, with the number of the others; where none has it, why.
+fn ground(answer: &Answer) -> String {
+    let pairs = answer.first().map_or(&[][..], |run| run.evidence.as_slice());
+    let own = pairs.iter().find(|pair| pair.outcome == answer.outcome);
+    let more = pairs.len().saturating_sub(1) as u64;
+    let more =
+        if more > 0 { format!("; and {}", counted(more, "more pair")) } else { String::new() };
+    match (&answer.outcome, own.or(pairs.first())) {
+        (Outcome::NotTestable { reason: why }, _) => why.clone(),
+        (Outcome::NotYetRun, _) => format!("it would take {}", answer.takes),
+        (Outcome::NotDecided { why, .. }, _) if own.is_none() => why.clone(),
+        (_, pair) => format!("{}{more}", pair.map_or("-", |pair| pair.text.as_str())),
+    }
 }
 
 /// Claims that no run has rows for, gathered by the reason and what would mend it.

@@ -52,7 +52,15 @@ fn the_screen_has_counts_answers_and_reasons() {
     let screen = printed(article, &of_their_plans(article, &journal()), 100, false);
     let sum = "003  Improving journalling latency\n3 of 27 claims are decided: 3 by runs here. Of all: 3 seen";
     assert!(screen.contains(sum), "{screen}");
+    let main = screen.find("Its main claims:").expect("a list");
+    assert!(main < screen.find("Asked of").expect("tables"), "{screen}");
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let open =
+        "- not decided: On one kernel ext4 is calmer than ext3 in the tail of an append. Here: ";
+    assert!(
+        words.contains(open) || words.contains(&open.replace("not decided", "seen here")),
+        "{screen}"
+    );
     let words_of_it =
         "It saw: 4-5 us. Asked: append.min service, under 5.00 us, at sync=none; of this";
     assert!(words.contains(words_of_it), "{screen}");

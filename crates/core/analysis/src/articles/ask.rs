@@ -146,13 +146,15 @@ fn strength<'a>(
     (answer.scale.is_empty(), ground, named(claim, rows), blocks, &run.started)
 }
 
-/// Values of rows that the conditions of a claim hold: three where it names `none|sparse|zero-filled-hot` and all are there.
+/// Values of rows that the conditions of a claim hold: three where it names `none|sparse|zero-filled-hot` and all are there,
+/// one where it compares (`>=16`).
 fn named(claim: &Claim, rows: &[Placed<'_>]) -> usize {
     let conditions = [&claim.at, &claim.subject, &claim.object].into_iter().flatten();
     let held = conditions.map(|(name, condition)| {
         let measured = rows.iter().filter(|row| row.row.trials > 0);
         let values = measured.filter_map(|row| row.property(name));
-        values.filter(|value| condition.holds(value)).collect::<BTreeSet<_>>().len()
+        let values: BTreeSet<_> = values.filter(|value| condition.holds(value)).collect();
+        values.len().min(condition.words().len().max(1))
     });
     held.sum()
 }

@@ -18,6 +18,9 @@ pub struct Article {
     /// The scale of its own experiment: answers of another say theirs first.
     #[serde(default, skip_serializing_if = "Scope::is_empty")]
     pub full: Scope,
+    /// Ids of its main claims, as they are told: first of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub main: Vec<String>,
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
 }

@@ -1,4 +1,4 @@
-use pickfs_record::{Metric, Scope, quantity::bytes_text, quantity::significant};
+use pickfs_record::{Condition, Metric, Scope, quantity::bytes_text, quantity::significant};
 
 use super::{
     Claim, Evidence, Measure, Outcome, Relation, RunAnswer, apart,
@@ -172,7 +172,8 @@ fn without(claim: &Claim, rows: &[Placed<'_>], evidence: &[Evidence]) -> Vec<Str
     let levels = several.flat_map(|(name, of)| of.words().iter().map(move |level| (name, level)));
     let is_measured = |(name, level): &(&String, &String)| {
         let mut measured = rows.iter().filter(|row| row.row.trials > 0);
-        measured.any(|row| row.property(name).as_deref().unwrap_or("0") == *level)
+        let level = Condition::OneOf(vec![String::clone(level)]);
+        measured.any(|row| level.holds(row.property(name).as_deref().unwrap_or("0")))
     };
     let levels = levels.filter(|level| !is_measured(level));
     let levels = levels.map(|(name, level)| format!("{name}={level}"));

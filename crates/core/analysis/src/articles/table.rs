@@ -91,6 +91,11 @@ mod tests {
                 assert!(claim.id.starts_with(&format!("{}-", article.id)), "{}", claim.id);
                 assert!(claim.says.ends_with('.') && claim.says.len() > 20, "{}", claim.id);
             }
+            let is_claim = |id: &String| article.claims.iter().any(|claim| claim.id == *id);
+            assert!(!article.main.is_empty(), "{}: its main claims", article.id);
+            assert!(article.main.iter().all(is_claim), "{}: {:?}", article.id, article.main);
+            let once: BTreeSet<_> = article.main.iter().collect();
+            assert_eq!(once.len(), article.main.len(), "{}", article.id);
         }
     }
 

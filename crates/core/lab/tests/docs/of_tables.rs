@@ -243,7 +243,7 @@ fn what_a_power_cut_leaves_is_what_was_explored() {
     let in_any_order: i64 = kept().filter(|cell| any_order(cell)).map(|cell| states(cell)).sum();
     let text = format!(
         "{} states were explored of writers that promise something there, {} of them of a disk that may write its \
-         cache in any order; {} of all states lost an acknowledged record.",
+         cache in any order; {} of these states lost an acknowledged record.",
         grouped(sum),
         grouped(in_any_order),
         grouped(lost)

@@ -10,7 +10,7 @@ use pickfs_record::{
 
 use super::{
     against, compared, is_any_uncarried, is_one_number, label, number_head, numbers, quantile,
-    quantile_text, ranked, rate_head, ratios_text, service_quantile, service_text, shown,
+    quantile_text, ranked_by, rate_head, ratios_text, service_quantile, service_text, shown,
     value_cell, verdict_cell,
 };
 use crate::{
@@ -56,12 +56,21 @@ pub(crate) fn of_op(subject: &Subject, panel: &Panel, op: &str) -> Vec<Node> {
 fn panel_nodes(subject: &Subject, panel: &Panel, metric: &Metric, metrics: &[Metric]) -> Vec<Node> {
     let notes = Notes::new(subject, panel);
     let mut under: Vec<Text> = Vec::new();
-    if is_any_uncarried(panel, metric, shown(metric)) {
-        under.push("A dash: fewer than ten slow episodes over three trials.".into());
-    }
+    let ran = || panel.rows.iter().filter(|row| row.trials > 0);
+    let has_it = |row: &Row| summary(row, metric).is_some();
+    let lacks_it = ran().any(has_it) && !ran().all(has_it);
+    let dash = match (is_any_uncarried(panel, metric, shown(metric)), lacks_it) {
+        (true, true) => {
+            Some("fewer than ten slow episodes over three trials, or the row has no such operation")
+        }
+        (true, false) => Some("fewer than ten slow episodes over three trials"),
+        (false, true) => Some("the row has no such operation"),
+        (false, false) => None,
+    };
+    under.extend(dash.map(|why| format!("A dash: {why}.").into()));
     under.extend(notes.of_all.iter().map(|note| format!("All rows: {note}.").into()));
     let source = Source { subject, panel, metric, metrics };
-    let rows = ranked(subject, panel).into_iter().map(|row| Line {
+    let rows = ranked_by(subject, panel, metric).into_iter().map(|row| Line {
         kind: source.kind(row),
         cells: source.parts(Some(row)).into_iter().map(|(_, cell)| cell).collect(),
         note: notes.words(row),
