@@ -169,7 +169,7 @@ fn section(article: &Article, answers: &[&Answer]) -> Vec<Node> {
 /// The answer before the claim, and what makes that answer; the rest of it stands in the tables.
 fn main_claims(article: &Article, answers: &[&Answer]) -> Vec<Node> {
     let line = |own: &&Answer| {
-        let scaled = scale(own).map_or(String::new(), |scale| format!(" ({scale})"));
+        let scaled = scale(own).map_or(String::new(), |scale| format!(", {scale}"));
         let mut conditions = own.first().into_iter().flat_map(|run| &run.conditions);
         let is_doubted = conditions.any(|text| text.starts_with("doubt:"));
         let doubt = if is_doubted { ", in doubt" } else { "" };

@@ -14,8 +14,8 @@ const LINES: &[(&str, usize)] = &[
     // Hosts of a fleet are units: what they say, how far they differ, and planted truths of which few may be missed; how
     // candidates are mounted on each, but for their addresses. A claim whose plan awaits its run is told apart.
     // Of lanes on many hosts: late starts, loose clocks, who lost a record. A row that mostly failed reads back; an end of an interval that failures leave open. A run that was cut short and reduced is made again; other virtual machines are no programs. Factors whose combinations stand in no block together. A block that was stopped is none. Rows that survive different failures; a typed setting is replaced. Lists too short to answer a claim; where nothing visible is left for one of faster. A doubt of one operation; levels that are numbers.
-    // Of several runs the one with most of what a claim names answers.
-    ("core/analysis", 17168),
+    // Of several runs the one with most of what a claim names answers. Articles list their main claims.
+    ("core/analysis", 17179),
     // A knob: the memory of guests, by which column sizes itself.
     // What replays a journal that its driver does not; four drivers send no flush.
     // A glance at a device is waited for.
@@ -45,9 +45,9 @@ const LINES: &[(&str, usize)] = &[
     ("core/record", 5617),
     // Parts of pages, and the pictures that the articles have: seconds by a linear axis, statistics over the lowest.
     // Answers to claims print what was asked, and of how large a work. A table of a fleet's hosts.
-    // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command. A dot is hollow for a doubt of its own trial; the line of what survives most. A picture of the compared axis. The decided claims of an article in a list.
+    // What ranks measured, by IO500's names, and where it is none. A repeated trial counts once. How many of a page's answers are decided; its command. A dot is hollow for a doubt of its own trial; the line of what survives most. A picture of the compared axis. The main claims of an article in a list, each with what it rests on; what a dash stands for.
     // What is open between the same candidates stands together, what is decided first; times of one operation.
-    ("core/report", 12790),
+    ("core/report", 12818),
     // Reduced files: their reduction, their one way to be read, bombs. The report's CSV is of its tables.
     // What a published run must not name, and a test that plants it wherever a machine writes.
     ("core/store", 2009),
